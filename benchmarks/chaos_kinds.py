@@ -103,7 +103,6 @@ STARTED = (
     Started("serverless-sharing", SERVERLESS, "serverless", (("serverless-tabs", "Sharing"),)),
     Started("serverless-over", SERVERLESS, "serverless", (("serverless-tabs", "Up to what load?"),)),
     Started("serverless-nodes", SERVERLESS, "serverless", (("serverless-tabs", "Nodes"),)),
-    Started("serverless-schedulers", SERVERLESS, "serverless", (("serverless-tabs", "DAG schedulers"),)),
     Started("training", TRAINING, "training"),
     Started("training-one-more", TRAINING, "training", (("training-tabs", "One more GPU"),)),
     Started("training-elastic", ELASTIC, "training"),

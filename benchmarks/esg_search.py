@@ -3,11 +3,10 @@
 The four first groups of three functions of the shipped serverless scenario as the policy searches them
 (times at the scenario's percentile of the noise, with the transfer of the inputs; a queue that fills the
 largest batch), 256 configurations per function, K = 5 first configurations. For SLOs of 0.8, 1.0 and 1.2
-times the time at the smallest configuration: a queue that
-has just got its first call (the whole SLO is left), and slacks drawn from half of the SLO to all of it.
-Median, 99th percentile and largest processor time of one search; paths looked at and paths opened (those
-that no blade cuts), in the middle and at most. Then exhaustive search, once per SLO, and what a path and a
-search cost, from which the policy's default charges stem.
+times the time at the smallest configuration: a queue that has just got its first call (the whole SLO is
+left), and slacks drawn from half of the SLO to all of it. Median, 99th percentile and largest processor time
+of one search; paths looked at and paths opened (those that no blade cuts), in the middle and at most. Then
+what a path and a search cost, from which the policy's default charges stem.
 """
 
 from __future__ import annotations
@@ -27,8 +26,6 @@ from nona.study.serverless.preparation import prepare_serverless
 
 FACTORS = (0.8, 1.0, 1.2)
 K, DRAWS, SEED = 5, 200, 2024
-SLACKS = {"thinned": DRAWS, "two-blades": DRAWS, "stages": 25, "best-first": 10}  # of each group
-Charges = dict[str, list[tuple[int, float]]]  # form of the search → (paths looked at, seconds)
 Group = tuple[str, GroupSearch, float]  # whose, the search, seconds at the smallest configuration
 
 
@@ -46,10 +43,10 @@ def groups() -> list[Group]:
     ]
 
 
-def timed(search: GroupSearch, limit_s: float, variant: str) -> tuple[float, SearchResult]:
+def timed(search: GroupSearch, limit_s: float) -> tuple[float, SearchResult]:
     """Processor seconds of one search, and what it found."""
     begin = time.thread_time_ns()
-    found = search.search(limit_s, K, variant)
+    found = search.search(limit_s, K)
     return (time.thread_time_ns() - begin) / 1e9, found
 
 
@@ -64,48 +61,35 @@ def line(name: str, spent_s: Sequence[float], found: Sequence[SearchResult]) -> 
     )
 
 
-def measure(found: list[Group], factor: float, charges: Charges) -> dict[str, float]:
-    """Rows of one SLO; the median seconds of each variant with the whole SLO left."""
-    draws = np.random.default_rng(SEED)
-    slacks = draws.uniform(0.5, 1.0, DRAWS)
-    medians = {}
-    for variant, many in SLACKS.items():
-        whole, drawn = [], []
-        for _, search, smallest_s in found:
-            slo_s = factor * smallest_s
-            search.search(slo_s, K, variant)  # tables and memory are there before it counts
-            whole += [timed(search, slo_s, variant) for _ in range(max(3, many // 10))]
-            drawn += [timed(search, slo_s * x, variant) for x in slacks[:many].tolist()]
-        for name, rows in (("whole SLO left", whole), ("random slack", drawn)):
-            print(line(f"{variant}, {name}", [s for s, _ in rows], [f for _, f in rows]))
-        medians[variant] = float(np.median([s for s, _ in whole]))
-        charges.setdefault(variant, []).extend((f.looked, s) for s, f in whole + drawn)
-    return medians
+def measure(found: list[Group], factor: float) -> list[tuple[int, float]]:
+    """Print the rows of one SLO; the paths looked at and the seconds of each search."""
+    slacks = np.random.default_rng(SEED).uniform(0.5, 1.0, DRAWS).tolist()
+    whole, drawn = [], []
+    for _, search, smallest_s in found:
+        slo_s = factor * smallest_s
+        search.search(slo_s, K)  # tables and memory are there before it counts
+        whole += [timed(search, slo_s) for _ in range(DRAWS // 10)]
+        drawn += [timed(search, slo_s * x) for x in slacks]
+    for name, rows in (("whole SLO left", whole), ("random slack", drawn)):
+        print(line(name, [s for s, _ in rows], [f for _, f in rows]))
+    return [(f.looked, s) for s, f in whole + drawn]
 
 
 def main() -> None:
     """Print the tables."""
     looks = [look()]
     compile_searches()
-    found, charges = groups(), {}
+    found, charges = groups(), list[tuple[int, float]]()
     gc.collect()
     gc.freeze()  # else a search now and then pays for going through all that was imported
     times = f"{'median':>9s} {'p99':>9s} {'largest':>9s}"
     print(f"{'':36s} {times}    {'looked at':>11s} {'most':>11s} {'opened':>9s} {'most':>10s}")
     for factor in FACTORS:
         print(f"SLO {factor} L")
-        medians = measure(found, factor, charges)
-        name, search, smallest_s = found[1]
-        spent_s, exact = timed(search, factor * smallest_s, "exhaustive")
-        print(line(f"exhaustive, {name}", [spent_s], [exact]))
-        for variant, median_s in medians.items():
-            other = search.search(factor * smallest_s, K, variant)
-            equal = "the same" if other.paths == exact.paths else "OTHER"
-            print(f"    exhaustive takes {spent_s / median_s:8.0f} times as long as {variant}; {equal} paths")
-    for variant, rows in charges.items():
-        looked, spent = np.array(rows, dtype=float).T
-        step_s = np.maximum(spent - BASE_S, 0).sum() / looked.sum()
-        print(f"{variant}: above {BASE_S * 1e6:.0f} µs a search, {step_s * 1e9:.1f} ns per path looked at")
+        charges += measure(found, factor)
+    looked, spent = np.array(charges, dtype=float).T
+    step_s = np.maximum(spent - BASE_S, 0).sum() / looked.sum()
+    print(f"above {BASE_S * 1e6:.0f} µs a search, {step_s * 1e9:.1f} ns per path looked at")
     looks.append(look())
     print(verdict(looks))
 

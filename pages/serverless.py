@@ -3,10 +3,9 @@
 from nona.ui.pages.run_page import run_page
 from nona.ui.pages.serverless import SERVERLESS, start_screen
 from nona.ui.session.workspace import current
-from studies.tabs import with_slides
 
 state = current()
 if state.scenario.serverless is None:
     start_screen(state)
 else:
-    run_page(state, with_slides(SERVERLESS))
+    run_page(state, SERVERLESS)

@@ -4,7 +4,6 @@ from nona.ui.pages.run_page import run_page
 from nona.ui.pages.training import TRAINING, start_screen
 from nona.ui.pages.training_elastic import elastic_page
 from nona.ui.session.workspace import current
-from studies.tabs import with_claims
 
 state = current()
 spec = state.scenario.training
@@ -13,4 +12,4 @@ if spec is None:
 elif spec.elastic is not None:
     elastic_page(state, spec.elastic)
 else:
-    run_page(state, with_claims(TRAINING))
+    run_page(state, TRAINING)

@@ -161,15 +161,13 @@ class ElasticLinkStudy(Origin):
 class MeasuredSearches(Document):
     """ESG's searches on the study's machine: their number, seconds, steps.
 
-    ``full_paths`` is the number of paths of the largest group of functions, ``every_path_s`` the time to
-    look at all of them.
+    ``full_paths`` is the number of paths of the largest group of functions.
     """
 
     searches: int
     measured_s: Spread
     steps: Spread
     full_paths: int
-    every_path_s: float
 
 
 class Cell(Document):

@@ -22,6 +22,8 @@ from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.policies.base import Ask, Place, Plan, Planner
+from nona.serverless.policies.esg.explain import explain
+from nona.serverless.policies.esg.policy import esg_planner
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.serverless.system import ServerlessSystem
 from nona.sources.samples import scenario_path
@@ -78,10 +80,7 @@ class TimedPlanner:
 
 
 def measured_searches(scenario: Scenario, calls: int) -> MeasuredSearches:
-    """Seconds and paths of ESG's searches over the requests of a run of ``calls``, and one unpruned.
-
-    The unpruned one is of the first group of the application with most stages, in the same machine code.
-    """
+    """Seconds and paths of ESG's searches over the requests of a run of ``calls``."""
     system = prepare_serverless(scenario)
     esg = get_policy("esg")
     timed = TimedPlanner(esg.prepare(system, EVERY_SEARCH))
@@ -90,25 +89,19 @@ def measured_searches(scenario: Scenario, calls: int) -> MeasuredSearches:
     )
     kept = [s for s, steps in zip(timed.seconds[50:], timed.steps[50:], strict=True) if steps]
     steps = [s for s in timed.steps[50:] if s]
-    full_paths, every_path_s = _every_path(system)
     return MeasuredSearches(
         searches=len(kept),
         measured_s=_quantiles(kept),
         steps=_quantiles(steps),
-        full_paths=full_paths,
-        every_path_s=every_path_s,
+        full_paths=_full_paths(system),
     )
 
 
-def _every_path(system: ServerlessSystem) -> tuple[int, float]:
-    """All paths, and seconds to look at them."""
+def _full_paths(system: ServerlessSystem) -> int:
+    """All paths of the first group of the application with most stages."""
     longest = max(range(len(system.applications)), key=lambda a: system.applications[a].stages)
-    app = system.applications[longest]
-    ask = Ask(longest, 0, int(system.space.batch.max()), app.slo_s)
-    planner = get_policy("esg").prepare(system, {**EVERY_SEARCH, "search": "exhaustive"})
-    begin = time.perf_counter()
-    plan = planner.plan(ask)
-    return plan.steps, time.perf_counter() - begin
+    ask = Ask(longest, 0, int(system.space.batch.max()), system.applications[longest].slo_s)
+    return explain(esg_planner(system, {}), ask, 0).every
 
 
 def _quantiles(values: Sequence[float]) -> Spread:

@@ -1,4 +1,8 @@
-"""Fit the laws of GPU times again: ``python -m studies.serverless_fits FILE`` writes ``data/networks.csv``.
+"""Fit the laws of GPU times that ship (``functions.csv``) again: ``python -m studies.serverless_fits``.
+
+Measurements: Lee et al., *ParvaGPU: Efficient Spatial GPU Sharing for Large-Scale DNN Inference in Cloud
+Environments*, SC 2024, the artifact's ``prof_data``: one process alone on a MIG instance of an A100-80GB,
+batches of 1 to 32. Their latencies are rounded to a millisecond; batch / throughput is not.
 
 The error of a law t̂ on N points is the mean of |t̂ᵢ / tᵢ - 1|. It is neither convex nor smooth, so the search
 has a fixed set of starts: least squares of log(t̂ᵢ / tᵢ), which is smooth, then the simplex method on
@@ -11,34 +15,62 @@ squares by Levenberg-Marquardt (Moré 1978), both as SciPy has them.
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
-import sys
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
 
-from nona.arrays import Floats
+from nona.arrays import Bools, Floats
 from nona.errors import CostError
+from nona.hardware.table_file import shipped_table
 from nona.serverless.functions import GpuLaw
-from nona.serverless.measurements import (
-    COLUMNS,
-    Fit,
-    Points,
-    measured_names,
-    measured_points,
-    relative_errors,
-)
 
+TABLE = ("studies", "serverless_measured.csv")
 LEAST_POINTS = 5
 _FLOORS, _CONSTANTS, _EXPONENTS = (0.6, 1.05), (0.1, 1.0), (0.4, 0.9)
 _POLISHED = 3  # of the starts, the best by least squares
 _GAIN = 1e-7
 _MOST_ROUNDS = 20
 
-"""log floor, log constant, log per query, exponent."""
+
+@dataclass(frozen=True)
+class Points:
+    """Measured points: (N,) jobs in the batch, (N,) vGPUs, (N,) seconds of the batch."""
+
+    batch: Floats
+    vgpus: Floats
+    seconds: Floats
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    def only(self, chosen: Bools) -> Points:
+        return Points(self.batch[chosen], self.vgpus[chosen], self.seconds[chosen])
+
+
+def measured_names() -> tuple[str, ...]:
+    """Names of the measured networks, in the order of the table."""
+    return tuple(dict.fromkeys(row["network"] for row in shipped_table(*TABLE)))
+
+
+def measured_points(name: str) -> Points:
+    """The measured points of a network: seconds = batch / throughput."""
+    rows = [row for row in shipped_table(*TABLE) if row["network"] == name]
+    columns = ("batch", "vgpus", "jobs_per_s")
+    batch, vgpus, rate = (np.array([float(row[column]) for row in rows]) for column in columns)
+    return Points(batch, vgpus, batch / rate)
+
+
+def relative_errors(law: GpuLaw, points: Points) -> Floats:
+    """(N,) |t̂ / t - 1|."""
+    return np.asarray(np.abs(law_seconds(law, points.batch, points.vgpus) / points.seconds - 1))
+
+
+def law_seconds(law: GpuLaw, batch: Floats, vgpus: Floats) -> Floats:
+    """The law's seconds, elementwise."""
+    scaled_s = (law.constant_s + law.per_query_s * batch) * vgpus**-law.exponent
+    return np.asarray(np.maximum(law.floor_s, scaled_s))
 
 
 def fit_law(points: Points) -> GpuLaw:
@@ -46,7 +78,6 @@ def fit_law(points: Points) -> GpuLaw:
 
     Raises ``CostError`` for fewer than five points, one batch size only, or one number of vGPUs only.
 
-    >>> from nona.serverless.measurements import law_seconds
     >>> law = GpuLaw(0.004, floor_s=0.01, constant_s=0.002, exponent=0.9)
     >>> batch, vgpus = (np.array(x, float) for x in zip(*[(b, g) for b in (1, 2, 4, 8) for g in (1, 2, 4)]))
     >>> exact = Points(batch, vgpus, law_seconds(law, batch, vgpus))
@@ -130,34 +161,22 @@ def _polished(points: Points, start: Floats) -> Floats:
     return best
 
 
-def _fit_network(name: str) -> Fit:
-    """Fit the law to the network's measurements, and again without each slice and without each batch size."""
-    points = measured_points(name)
-    law = fit_law(points)
-    slices, batches = _left_out(points, points.vgpus), _left_out(points, points.batch)
-    return Fit(name, law, len(points), mean_error(law, points), *slices, *batches)
-
-
-def _left_out(points: Points, values: Floats) -> tuple[float, float]:
+def left_out(points: Points, values: Floats) -> tuple[float, float]:
     """The error of values left out: over all of them, over those between others."""
     errors = errors_left_out(points, values)
     between = (values > values.min()) & (values < values.max())
     return float(errors.mean()), float(errors[between].mean())
 
 
-def fits_text(fits: tuple[Fit, ...]) -> str:
-    """The fits as CSV, to six digits."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for f in fits:
-        law = [1e3 * f.law.floor_s, 1e3 * f.law.constant_s, 1e3 * f.law.per_query_s, f.law.exponent]
-        errors = [getattr(f, column) for column in COLUMNS[6:]]
-        writer.writerow(
-            [f.network, *(f"{v:.6g}" for v in law), f.points, *(f"{round(v, 5):.5g}" for v in errors)]
-        )
-    return out.getvalue()
+def _line(name: str) -> str:
+    """The law of a network, and its errors on all points, on slices and on batches left out."""
+    points = measured_points(name)
+    law = fit_law(points)
+    numbers = (1e3 * law.floor_s, 1e3 * law.constant_s, 1e3 * law.per_query_s, law.exponent)
+    errors = mean_error(law, points), *left_out(points, points.vgpus), *left_out(points, points.batch)
+    return ",".join((name, *(f"{v:.6g}" for v in numbers), *(f"{e:.5f}" for e in errors)))
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(fits_text(tuple(map(_fit_network, measured_names()))), "utf-8")
+    print("network,floor_ms,constant_ms,per_query_ms,exponent,error,slices out,between,batches out,between")
+    print(*map(_line, measured_names()), sep="\n")

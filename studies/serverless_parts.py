@@ -194,7 +194,7 @@ class Alternative:
     """``default`` and ``other`` in words; ``values``: key of the scenario → value.
 
     ``policy`` and ``options`` are for an option of one policy. ``load`` multiplies the rate of calls.
-    ``key`` is that of :mod:`nona.serverless.provenance`.
+    ``key``: of the scenario, or ``policy.NAME.OPTION``.
     """
 
     key: str

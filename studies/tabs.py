@@ -14,16 +14,14 @@ import streamlit as st
 
 from nona.report.language.tables import HELP, MEASURES
 from nona.report.sweep_figures import sweep_figure
-from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.studies import PredictionMap
 from nona.results.sweeps import SweepReport
-from nona.results.training import TrainingOutcome
 from nona.schedulers.base import VIEW_MEANINGS
 from nona.serverless.policies.registry import get_policy
 from nona.study.shipped import shipped_path, stored_result
 from nona.tables import share_text
 from nona.ui.jobs.registry import Job
-from nona.ui.pages.run_page import Run, RunPage, Tab, run_area
+from nona.ui.pages.run_page import Run, RunPage, run_area
 from nona.ui.pages.serverless_comparisons import over_charts
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState, Kept
@@ -381,7 +379,7 @@ def _slides_charts(data: ServerlessStudy) -> None:
     st.caption(plain(f"{esg.title} is the policy that the slides propose ({esg.source}). {esg.summary}"))
     alt = "SLOs kept by every policy in each of the slides' settings, with its cost over ESG's"
     picture(serverless_tables.settings_figure(data), "study-settings", f"{alt}. {serverless.title(data)}")
-    st.caption("Numbers in the bars: cost per call over that of esg. esg-wait is ours; nobody published it.")
+    st.caption("Numbers in the bars: cost per call over that of esg.")
     with st.grid(2, min_column_width=360):
         alt = "Configuration misses of Orion and Aquatope against those of the slides"
         chart(serverless_tables.misses_figure(data), serverless.miss_title(data), "study-misses", alt)
@@ -500,31 +498,6 @@ def with_advice(page: RunPage[Kept]) -> RunPage[Kept]:
     return replace(page, fields=settings)
 
 
-def with_slides(page: RunPage[ServerlessOutcome]) -> RunPage[ServerlessOutcome]:
-    """The page with the study's tab, and beside a result how many of the slides' claims hold."""
-
-    def claims(state: AppState, data: ServerlessOutcome) -> str:
-        agree = [c.order == "agrees" for c in serverless_tables.judged_claims(stored_result(ServerlessStudy))]
-        return f"{sum(agree)} of {len(agree)} claims of the slides hold in the study that ships"
-
-    def draw(state: AppState, data: ServerlessOutcome | None) -> None:
-        st.caption("What ships, of scenarios of its own: nothing here is of this scenario or of a run above.")
-        slides_tab(state)
-
-    tab: Tab[ServerlessOutcome] = Tab(always=draw)
-    return replace(page, tabs={**page.tabs, "The slides": tab}, evidence=("The slides", claims))
-
-
-def with_claims(page: RunPage[TrainingOutcome]) -> RunPage[TrainingOutcome]:
-    """The page with how many claims of Gavel's paper hold beside a result."""
-
-    def claims(state: AppState, data: TrainingOutcome) -> str:
-        agree = [claim.order == "agrees" for claim in training.judged(stored_result(TrainingStudy))]
-        return f"{sum(agree)} of {len(agree)} claims of Gavel's paper hold in the study that ships"
-
-    return replace(page, evidence=("Training", claims))
-
-
 def _split_finding() -> str:
     return " ".join(split_or_batch.findings(stored_result(SplitStudy)))
 
@@ -537,5 +510,5 @@ def _slides_finding() -> str:
 # Page and tab → the finding of the study that is shown there.
 FINDINGS = {
     ("pages/evidence.py", "Split or batch"): _split_finding,
-    ("pages/serverless.py", "The slides"): _slides_finding,
+    ("pages/evidence.py", "The slides"): _slides_finding,
 }

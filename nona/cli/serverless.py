@@ -13,7 +13,7 @@ from nona.report.html.serverless import serverless_html
 from nona.report.serverless.exports import call_table
 from nona.report.serverless.findings import nodes_text
 from nona.report.serverless.over import over_points, over_text
-from nona.report.serverless.text import schedulers_text, serverless_text, sharing_text
+from nona.report.serverless.text import serverless_text, sharing_text
 from nona.report.sweeps import parse_values
 from nona.results.serverless import NodesRequest, OverRequest, SharingReport
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
@@ -23,12 +23,7 @@ from nona.serverless.functions import beside_times, network_names
 from nona.sources.lookup import Sources
 from nona.study.exports import check_places, write_bytes, write_job_table, write_serverless_trace, write_text
 from nona.study.planning.question import cost_note
-from nona.study.serverless.comparisons import (
-    How,
-    compare_sharing,
-    nodes_needed,
-    simulate_dag_schedulers,
-)
+from nona.study.serverless.comparisons import How, compare_sharing, nodes_needed
 from nona.study.serverless.knees import over_number, policies_over
 from nona.study.serverless.run import (
     ServerlessResult,
@@ -47,7 +42,6 @@ def _serverless_over(arguments: ServerlessOptions, scenario: Scenario, sources: 
     """``nona serverless SCENARIO --over KEY``."""
     others = {
         "--nodes-for": arguments.nodes_for,
-        "--dag-schedulers": arguments.dag_schedulers,
         "--html": arguments.html,
         "--trace": arguments.trace,
         "--records": arguments.records,
@@ -127,8 +121,6 @@ def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Source
             raise NonaError("--nodes-for supports one way of sharing; give --sharing once.")
         chosen = with_sharing(scenario, modes[0]) if modes else scenario
         _nodes(arguments, chosen, sources, arguments.nodes_for)
-    elif arguments.dag_schedulers:
-        _schedulers(arguments, scenario, sources)
     elif len(modes) > 1:
         _compare(arguments, scenario, sources, modes)
     else:
@@ -142,7 +134,7 @@ def serverless(arguments: ServerlessOptions, scenario: Scenario, sources: Source
 def _check(arguments: ServerlessOptions, modes: Sequence[str]) -> None:
     """Refuse options that belong to another question."""
     files = {"--html": arguments.html, "--trace": arguments.trace, "--records": arguments.records}
-    other = arguments.nodes_for is not None or arguments.dag_schedulers or len(modes) > 1
+    other = arguments.nodes_for is not None or len(modes) > 1
     for option, path in files.items():
         if path is not None and other:
             raise NonaError(f"{option} belongs to one run of the policies; leave the other question out.")
@@ -202,21 +194,6 @@ def _run(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> 
 
     listener = show if line.shown else None
     return simulate_serverless_scenario(scenario, sources, on_progress=listener, **_how(arguments))
-
-
-def _schedulers(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> None:
-    if arguments.policy or arguments.sharing:
-        raise NonaError(
-            "--dag-schedulers runs the scenario's schedulers, not policies; leave out --policy and --sharing."
-        )
-    report = simulate_dag_schedulers(
-        scenario,
-        sources,
-        calls=arguments.calls,
-        replications=arguments.replications,
-        workers=arguments.workers,
-    )
-    emit(arguments, report, schedulers_text)
 
 
 def _compare(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, modes: list[str]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from nona.errors import SimulationError
 from nona.gpu_sharing import slices, soft
-from nona.gpu_sharing.pool import Invoker, Pool, Settings, Way
+from nona.gpu_sharing.pool import Gpu, Invoker, Settings, Way
 from nona.registry import Registry
 
 WAYS: Registry[Way] = Registry(
@@ -14,13 +16,13 @@ WAYS: Registry[Way] = Registry(
 )
 
 
-def make_pool(invoker: Invoker, settings: Settings) -> Pool:
-    """An empty pool of one invoker.
+def make_gpu(invoker: Invoker, settings: Settings) -> Gpu[Any]:
+    """The rules for a GPU of an invoker.
 
     Raises ``SimulationError`` when its GPUs cannot be shared that way.
 
     >>> from nona.scenario.serverless import SharingSpec
-    >>> make_pool(Invoker(), SharingSpec(mode="mps")).gpu.couples
+    >>> make_gpu(Invoker(), SharingSpec(mode="mps")).couples
     True
     """
-    return Pool(invoker, WAYS.find(settings.mode).make(invoker, settings))
+    return WAYS.find(settings.mode).make(invoker, settings)

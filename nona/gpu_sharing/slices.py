@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Configuration, Gpu, Invoker, Part, Way, few_vgpus
+from nona.gpu_sharing.pool import Configuration, Gpu, Invoker, Part, Way
 from nona.hardware.mig import Board, MigLayout, Profile, Slice, board
 from nona.registry import Look
 
@@ -233,8 +233,6 @@ class SlicedGpu(Gpu[Instances]):
     ('3g.20gb', '0b11110000', 2.0)
     >>> gpu.part(gpu.without(part.after, part.key), 3).setup_s
     0.0
-    >>> gpu.why_not([gpu.empty], 5)
-    'no slice has 5 vGPUs on this board'
     """
 
     def __init__(self, invoker: Invoker, reconfiguration_s: float = 0.0, fixed: bool = False) -> None:
@@ -278,17 +276,6 @@ class SlicedGpu(Gpu[Instances]):
     def stranded(self, state: Instances) -> int:
         """As the base says; with fixed slices, those outside every instance."""
         return self._states.at(state).stranded
-
-    def why_not(self, states: Sequence[Instances], vgpus: int) -> str:
-        """Name what the board, the counts or the places lack."""
-        if not self._states.has(vgpus):
-            return f"no slice has {vgpus} vGPUs on this board"
-        most = max(map(self.free, states), default=0)
-        if vgpus > most:
-            return few_vgpus(most, vgpus)
-        if self._states.fixed:
-            return f"no idle slice of at least {vgpus} vGPUs"
-        return f"no legal place for a slice of {vgpus} vGPUs next to those in use"
 
     def may_hold(self, configuration: Configuration) -> tuple[int, ...]:
         """Its own size; with fixed slices, the sizes among them that serve it, in order."""
@@ -343,10 +330,6 @@ class CountedGpu(Gpu[int]):
     def stranded(self, state: int) -> int:
         """None: every free one fits some batch."""
         return 0
-
-    def why_not(self, states: Sequence[int], vgpus: int) -> str:
-        """Name the most that are free."""
-        return few_vgpus(max(states, default=0), vgpus)
 
 
 COUNTED = Way(

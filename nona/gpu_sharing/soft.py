@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from nona.gpu_sharing.pool import Configuration, Gpu, Invoker, Part, Settings, Way, few_vgpus
+from nona.gpu_sharing.pool import Configuration, Gpu, Invoker, Part, Settings, Way
 from nona.hardware.mig import board
 from nona.registry import Look
 
@@ -45,15 +44,6 @@ class SoftGpu(Gpu[tuple[int, int]]):
     def stranded(self, state: tuple[int, int]) -> int:
         """The free ones where the GPU has all the clients it may."""
         return self.free(state) if state[1] >= self._clients else 0
-
-    def why_not(self, states: Sequence[tuple[int, int]], vgpus: int) -> str:
-        """Name the size, the vGPUs or the clients."""
-        if vgpus > self.whole:
-            return f"vGPUs short: a GPU has {self.whole}, {vgpus} needed"
-        most = max(map(self.free, states), default=0)
-        if vgpus > most:
-            return few_vgpus(most, vgpus)
-        return f"clients: a GPU with room already has the most, {self._clients}"
 
     @property
     def gpu_factor(self) -> float:

@@ -34,21 +34,6 @@ class Spread(Document):
     p99: Figure
 
 
-class Tail(Document):
-    """Mean, median and the largest percentiles of a quantity."""
-
-    mean: Figure
-    p50: Figure
-    p95: Figure
-    p99: Figure
-
-
-class TailLatency(Tail):
-    """Mean with its interval, median and the largest percentiles of a latency, in seconds."""
-
-    ci95: Interval
-
-
 class Utilization(Document):
     """Held / present, of vCPUs and of vGPUs; above 1 where GPUs are oversubscribed."""
 
@@ -185,43 +170,6 @@ class PolicyOutcome(Document):
         return {key: value for key, value in fields.items() if value is not None or key not in OPTIONAL}
 
 
-class SchedulerApplication(Document):
-    """The calls of one application under a DAG scheduler. Times in seconds."""
-
-    slo_s: float | None
-    slo_hit_rate: Figure
-    latency_s: Tail
-
-
-class SchedulerOutcome(Document):
-    """A DAG scheduler on the same workflows; what has no meaning there is ``None``.
-
-    ``batch`` is the size of every batch; ``left_out`` says what is not simulated.
-    """
-
-    kind: str
-    batch: int
-    left_out: str
-    state: str
-    state_reason: str
-    replications: int
-    slo_hit_rate: Estimate
-    cost_per_call_usd: Estimate
-    cost_per_hit_usd: Estimate
-    latency_s: TailLatency
-    applications: Mapping[str, SchedulerApplication]
-    configuration_miss_rate: Estimate | None
-    cold_start_rate: Figure
-    locality: Figure
-    search_s: Spread | None
-    mean_batch: Figure
-    utilization: Utilization
-    calls: CallCounts
-
-
-Outcome = PolicyOutcome | SchedulerOutcome
-"""The outcomes that charts and tables of hits and costs show."""
-
 NOT_COMPUTED: Mapping[str, str | None] = {"cost_per_call_usd": None, "how": "not computed"}
 
 
@@ -300,12 +248,6 @@ class WaysReport(Document):
 
     policy: str
     reports: Mapping[str, ServerlessReport]
-
-
-class SchedulersReport(Document):
-    """DAG schedulers on the same workflows, by name."""
-
-    schedulers: Mapping[str, SchedulerOutcome]
 
 
 class TriedNodes(Document):

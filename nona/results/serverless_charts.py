@@ -48,44 +48,14 @@ class Layouts(Document):
     rows: Mapping[str, tuple[LayoutBatch, ...]]
 
 
-class RefusalRow(Document):
-    """An invoker that refused: for which configuration, by which rule, and why."""
-
-    configuration: str
-    invoker: int
-    rule: str
-    why: str
-
-
-class StoryRow(Document):
-    """The way of one batch to its invoker; ``dispatched_s`` from the start of the measured window.
-
-    ``ranked`` are the configurations of the plan, best first.
-    """
-
-    application: str
-    stage: str
-    dispatched_s: float
-    waited_s: float
-    jobs: int
-    invoker: int
-    rule: str
-    configuration: str
-    cold: bool
-    forced: bool
-    ranked: tuple[str, ...]
-    refusals: tuple[RefusalRow, ...]
-
-
 class ServerlessOutcome(Outcome):
-    """The result of a simulation for page and exports: its report, GPU layouts, and stories by policy.
+    """The result of a simulation for page and exports: its report and GPU layouts.
 
     ``about`` is its provenance.
     """
 
     report: ServerlessReport
     layouts: Layouts
-    stories: Mapping[str, tuple[StoryRow, ...]]
 
 
 class PolicySoFar(Document):

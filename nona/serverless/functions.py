@@ -5,14 +5,14 @@ The law has a part on the GPU and a part on the CPU, one after the other. With b
     gpu(b, g) = max(floor, (constant + k · b) / g^α)        cpu(b, v) = b · (serial + parallel / v)
 
 Source of the law's form: ours, fitted to ParvaGPU's measurements on an A100-80GB (Lee et al., SC 2024: 11
-networks, five MIG sizes, batches of 1 to 32), mean error 1.8 to 6.8 % per network
-(:mod:`nona.serverless.profiles`); the CPU part is Amdahl's law (1967).
+networks, five MIG sizes, batches of 1 to 32), mean error 1.8 to 6.8 % per network; the CPU part is
+Amdahl's law (1967).
 
 Of ESG's, times at the smallest configuration (1 vCPU, 1 vGPU, batch 1) are published, seen in a summary of
 the paper; cold starts, input sizes and networks are recollected; how times scale is our law
 (:func:`~nona.serverless.functions.default_times`). Source: Hui, Xu, Guo, Shen, ESG, HPDC 2024.
 
-Of the networks, the law of GPU times is fitted to measurements (:mod:`nona.serverless.profiles`). They have
+Of the networks, the law of GPU times is fitted to measurements (``studies/serverless_fits.py``). They have
 no part on the CPU, as none was measured apart. Cold starts are assumed; the input is one image or text.
 """
 
@@ -242,9 +242,6 @@ def default_times(smallest_s: float, law: DefaultLaw = DEFAULT_LAW) -> LawTimes:
 
 
 TABLE = ("nona.serverless", "data/functions.csv")
-NETWORKS = ("nona.serverless", "data/networks.csv")
-_INPUTS = ("nona.serverless", "data/network_inputs.csv")
-NETWORK_COLD_START_S = 5.0
 MEASURED = "measured"
 WEIGHT_BYTES = 4.0  # of a parameter, in single precision, as was measured
 
@@ -255,7 +252,7 @@ def function_names() -> tuple[str, ...]:
     >>> len(function_names()), function_names()[-1]
     (17, 'bert')
     """
-    return tuple(row["function"] for row in shipped_table(*TABLE)) + network_names()
+    return tuple(row["function"] for row in shipped_table(*TABLE))
 
 
 def beside_times(name: str) -> dict[str, float]:
@@ -274,7 +271,7 @@ def network_names() -> tuple[str, ...]:
     >>> len(network_names())
     11
     """
-    return tuple(row["network"] for row in shipped_table(*NETWORKS))
+    return tuple(row["function"] for row in shipped_table(*TABLE) if row["exponent"])
 
 
 def network_law(name: str) -> GpuLaw:
@@ -291,7 +288,16 @@ def shipped_network(name: str) -> Function:
 
     Raises ``CostError`` when it was not measured.
     """
-    return _network(_network_row(name))
+    row = _network_row(name)
+    return Function(
+        name,
+        LawTimes(_law(row)),
+        cold_start_s=float(row["cold_start_ms"]) / 1000,
+        input_bytes=float(row["input_bytes"]),
+        source=f"{row['source']}; law's mean error {100 * float(row['error']):.1f} %",
+        confirmed=(MEASURED,),
+        weight_bytes=WEIGHT_BYTES * float(row["parameters"]),
+    )
 
 
 def shipped_function(name: str, law: DefaultLaw = DEFAULT_LAW) -> Function | None:
@@ -300,37 +306,26 @@ def shipped_function(name: str, law: DefaultLaw = DEFAULT_LAW) -> Function | Non
     >>> shipped_function("deblur").cold_start_s, shipped_function("bert").confirmed
     (22.343, ('measured',))
     """
-    for row in shipped_table(*TABLE):
-        if row["function"] == name:
-            return Function(
-                name,
-                default_times(float(row["smallest_ms"]) / 1000, law),
-                cold_start_s=float(row["cold_start_ms"]) / 1000,
-                input_bytes=float(row["input_bytes"]),
-                source=f"{row['source']}, {row['network']}",
-                confirmed=tuple(row["confirmed"].split()),
-            )
-    return shipped_network(name) if name in network_names() else None
+    if name in network_names():
+        return shipped_network(name)
+    row = next((row for row in shipped_table(*TABLE) if row["function"] == name), None)
+    if row is None:
+        return None
+    return Function(
+        name,
+        default_times(float(row["smallest_ms"]) / 1000, law),
+        cold_start_s=float(row["cold_start_ms"]) / 1000,
+        input_bytes=float(row["input_bytes"]),
+        source=f"{row['source']}, {row['network']}",
+        confirmed=tuple(row["confirmed"].split()),
+    )
 
 
 def _network_row(name: str) -> Row:
-    for row in shipped_table(*NETWORKS):
-        if row["network"] == name:
+    for row in shipped_table(*TABLE):
+        if row["function"] == name and row["exponent"]:
             return row
     raise CostError(f"Network {name!r}: it is not a measured one; use {', '.join(network_names())}.")
-
-
-def _network(row: Row) -> Function:
-    beside = {r["network"]: r for r in shipped_table(*_INPUTS)}[row["network"]]
-    return Function(
-        row["network"],
-        LawTimes(_law(row)),
-        cold_start_s=NETWORK_COLD_START_S,
-        input_bytes=float(beside["input_bytes"]),
-        source=f"ParvaGPU (Lee et al., SC 2024), A100; law's mean error {100 * float(row['error']):.1f} %",
-        confirmed=(MEASURED,),
-        weight_bytes=WEIGHT_BYTES * float(beside["parameters"]),
-    )
 
 
 def _law(row: Row) -> GpuLaw:

@@ -7,7 +7,6 @@ warm-up. Batches are numbered in the order in which they were dispatched. Times 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -184,7 +183,7 @@ class Batches:
         queue; when the search began; when it got its resources; when it began to compute (after MIG set-up,
         cold start and transfer); when it ended. Resources are held from ``dispatched_s`` to ``ended_s``, and
         paid for that long. ``ended_s`` is ``nan`` if in flight.
-    ``slots``: bits of the vGPUs or memory slices held, see :class:`~nona.gpu_sharing.pool.Lease`.
+    ``slots``: bits of the vGPUs or memory slices held, see :class:`~nona.gpu_sharing.pool.Part`.
     ``cold``, ``missed``, ``forced``, ``local``: whether it waited for a cold start; whether what had been
         planned for it earlier could not be used; whether the smallest configuration was forced on it; how
         many of its jobs found all of their input on its invoker.
@@ -242,25 +241,6 @@ class Instances:
     of_batch: Ints
 
 
-class Refusal(NamedTuple):
-    """An invoker that was asked and refused: for which configuration, by which rule, and why."""
-
-    configuration: int
-    invoker: int
-    rule: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class DispatchStory:
-    """Way of one batch to its invoker; kept for the first batches of the window only."""
-
-    batch: int
-    ranked: tuple[int, ...]
-    refusals: tuple[Refusal, ...]
-    rule: str
-
-
 @dataclass(frozen=True, eq=False)
 class WindowSums:
     """Integrals over the measured window [``start_s``, ``end_s``], and counts of what happened in it.
@@ -298,7 +278,6 @@ class ServerlessRecords:
     sums: WindowSums
     stopped_s: float
     seconds: float
-    stories: tuple[DispatchStory, ...] = ()
     snapshots: tuple[Snapshot, ...] = field(default=())
     instances: Instances | None = None
     transfers: LinkTransfers | None = None

@@ -1,31 +1,37 @@
-"""The system's GPUs under its way of sharing: what pools hold, how long batches take."""
+"""The system's GPUs under its way of sharing: what they hold, how long batches take."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from nona.arrays import Bools, Floats
-from nona.gpu_sharing.pool import Configuration, Pool
-from nona.gpu_sharing.registry import make_pool
+from nona.gpu_sharing.pool import Configuration, Gpu
+from nona.gpu_sharing.registry import make_gpu
 from nona.serverless.functions import Function, LawTimes
 from nona.serverless.system import ServerlessSystem
 
 
-def kinds_of_pool(system: ServerlessSystem) -> list[Pool]:
-    """An empty pool for each kind of invoker."""
-    return [make_pool(node, system.sharing) for node in dict.fromkeys(system.invokers)]
+def kinds_of_gpu(system: ServerlessSystem) -> list[Gpu[Any]]:
+    """The rules for a GPU of each kind of invoker."""
+    return [make_gpu(node, system.sharing) for node in dict.fromkeys(system.invokers)]
 
 
 def holdable(system: ServerlessSystem) -> Bools:
     """Return, by configuration (C,), whether some empty invoker takes it under the scenario's sharing."""
-    pools = kinds_of_pool(system)
-    return np.array([any(pool.fits(c) for pool in pools) for c in system.space.configurations])
+    kinds = list(zip(dict.fromkeys(system.invokers), kinds_of_gpu(system), strict=True))
+    return np.array(
+        [
+            any(c.vcpus <= node.vcpus and gpu.part(gpu.empty, c.vgpus) is not None for node, gpu in kinds)
+            for c in system.space.configurations
+        ]
+    )
 
 
-def gpu_seconds(system: ServerlessSystem, pool: Pool) -> Floats:
-    """(F, C) Seconds on the GPU of each function in each configuration, alone on a GPU of this pool.
+def gpu_seconds(system: ServerlessSystem, gpu: Gpu[Any]) -> Floats:
+    """(F, C) Seconds on the GPU of each function in each configuration, alone on a GPU of these rules.
 
     gpu_factor · gpu(timed_as(c)), on as many vGPUs as c asks for. Where a function has a table without
     the row of ``timed_as(c)``, that of the same jobs and vCPUs with the most vGPUs up to those stands in.
@@ -33,13 +39,13 @@ def gpu_seconds(system: ServerlessSystem, pool: Pool) -> Floats:
     every = system.space.configurations
     seconds = system.gpu_s.copy()
     for number, own in enumerate(every):
-        timed = pool.gpu.timed_as(own)
+        timed = gpu.timed_as(own)
         if timed != own:
             seconds[:, number] = [
                 _timed(function, own, timed, float(seconds[f, number]))
                 for f, function in enumerate(system.functions)
             ]
-    scaled: Floats = seconds * pool.gpu.gpu_factor
+    scaled: Floats = seconds * gpu.gpu_factor
     return scaled
 
 
@@ -48,9 +54,9 @@ def crowded_seconds(system: ServerlessSystem) -> Floats:
 
     What a careful profile shows: without coupling it is the time alone.
     """
-    pools = kinds_of_pool(system)
-    factors = [np.array([pool.gpu.crowded(c) for c in system.space.configurations]) for pool in pools]
-    slowest = [gpu_seconds(system, pool) * factor for pool, factor in zip(pools, factors, strict=True)]
+    gpus = kinds_of_gpu(system)
+    factors = [np.array([gpu.crowded(c) for c in system.space.configurations]) for gpu in gpus]
+    slowest = [gpu_seconds(system, gpu) * factor for gpu, factor in zip(gpus, factors, strict=True)]
     return np.asarray(np.max(slowest, axis=0), dtype=np.float64)
 
 
@@ -61,14 +67,14 @@ def larger_slice_s(system: ServerlessSystem, function: int, configuration: int, 
     return _timed(system.functions[function], own, replace(own, vgpus=vgpus), own_s)
 
 
-def least_gpu_seconds(system: ServerlessSystem, pool: Pool) -> Floats:
+def least_gpu_seconds(system: ServerlessSystem, gpu: Gpu[Any]) -> Floats:
     """(F, C) As :func:`gpu_seconds`, but the least over the slices that a lease may hold.
 
     It differs only where fixed slices may be larger than what was asked for.
     """
-    seconds = gpu_seconds(system, pool)
+    seconds = gpu_seconds(system, gpu)
     for c, own in enumerate(system.space.configurations):
-        for vgpus in pool.gpu.may_hold(own):
+        for vgpus in gpu.may_hold(own):
             if vgpus > own.vgpus:
                 on_it = [larger_slice_s(system, f, c, vgpus) for f in range(len(system.functions))]
                 seconds[:, c] = np.minimum(seconds[:, c], on_it)
@@ -77,7 +83,7 @@ def least_gpu_seconds(system: ServerlessSystem, pool: Pool) -> Floats:
 
 def least_times(system: ServerlessSystem) -> tuple[Floats, Floats]:
     """(F, C) Least seconds of a batch on any invoker, least US dollars a job; infinite where none runs it."""
-    on_gpu = [least_gpu_seconds(system, pool) for pool in kinds_of_pool(system)]
+    on_gpu = [least_gpu_seconds(system, gpu) for gpu in kinds_of_gpu(system)]
     time_s = np.where(holdable(system), system.cpu_s + np.min(on_gpu, axis=0), np.inf)
     return time_s, system.job_cost_at(time_s)
 

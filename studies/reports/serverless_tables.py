@@ -163,8 +163,6 @@ def searches(data: results.ServerlessStudy) -> Filled:
         Column("measured, p99", lambda r: r.search.measured_s.p99, TIME),
         Column("paths examined, mean", lambda r: r.search.steps.mean, Kind("{:.0f}".format)),
         Column("of", lambda r: r.search.full_paths, COUNT),
-        Column("without pruning", lambda r: r.search.every_path_s, TIME),
-        Column("slides", lambda _: claims.BRUTE_FORCE_S, TIME),
     )
     return Table("setting", columns).of(
         {

@@ -47,7 +47,6 @@ UTILIZATION = "sweep slides_example --key background.network.utilization --value
         ("serverless strict_light --calls 0", "--calls 0 must be at least 1"),
         ("serverless strict_light --nodes-for 2", "--nodes-for"),
         ("serverless strict_light --nodes-for apples", "--nodes-for"),
-        ("serverless strict_light --dag-schedulers --policy esg", "leave out --policy"),
         ("serverless strict_light --times deblur", "name=value"),
         ("study serverless --calls 0", "--calls 0 must be at least 1"),
         ("study serverless --workers 0", "--workers 0 must be at least 1"),

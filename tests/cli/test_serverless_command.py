@@ -1,11 +1,9 @@
 """``nona serverless`` as others call it: JSON alone on standard output, one line for what is wrong."""
 
 import pytest
-from calling import answer, by_formula
+from calling import answer
 
 from nona.cli.serverless import with_times
-from nona.report.serverless.text import schedulers_text
-from nona.results.serverless import SchedulersReport
 from nona.scenario.file import load_scenario
 from nona.serverless.functions import shipped_function
 from nona.sources.samples import scenario_path
@@ -60,17 +58,6 @@ def test_nodes_that_keep_a_share_of_the_slos(capsys):
     per_node = 16 * 0.034 + 7 * 0.67
     assert [t["usd_hour"] for t in rows.values()] == pytest.approx([n * per_node for n in rows])
     assert all(0 < t["held_usd_hour"] <= t["usd_hour"] * (1 + 1e-9) for t in rows.values())
-
-
-def test_schedulers_run_on_the_same_workflows(capsys, tmp_path):
-    chosen = ("serverless", by_formula(tmp_path, "strict_light"), "--dag-schedulers")
-    found = answer(capsys, *chosen, "--calls", "200", "--replications", "2")["schedulers"]
-    assert set(found) >= {"nona", "local"}
-    for row in found.values():
-        assert row["batch"] == 1
-        # at the smallest configuration a call takes L in the mean, and the SLO is 0.8 L
-        assert row["slo_hit_rate"]["mean"] < 0.1
-    assert "opportunistic" in schedulers_text(SchedulersReport.from_json({"schedulers": found}))
 
 
 def test_times_of_a_network_and_of_a_file_leave_the_cold_start_and_the_input(capsys, tmp_path):

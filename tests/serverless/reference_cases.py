@@ -1,9 +1,10 @@
 """Small random systems and plain policies on which two simulators must agree."""
 
 from hypothesis import strategies as st
+from pools import make_pool
 
 from nona.gpu_sharing.pool import Invoker
-from nona.gpu_sharing.registry import WAYS, make_pool
+from nona.gpu_sharing.registry import WAYS
 from nona.graph.dag import Dag
 from nona.hardware.mig import parse_layout
 from nona.options import Setting

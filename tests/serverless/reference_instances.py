@@ -3,10 +3,10 @@
 import math
 from dataclasses import dataclass, replace
 
+from pools import Lease
 from reference_parts import Message
 from reference_platform import Batch, Queue, ReferencePlatform
 
-from nona.gpu_sharing.pool import Lease
 from nona.serverless.policies.base import Ask, Fleet
 
 READY, SCALE = 7, 8

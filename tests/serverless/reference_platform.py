@@ -12,10 +12,10 @@ from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
+from pools import Lease, make_pool
 from reference_parts import Message, ReferenceContainers, ReferenceLinks
 
-from nona.gpu_sharing.pool import Lease
-from nona.gpu_sharing.registry import WAYS, make_pool
+from nona.gpu_sharing.registry import WAYS
 from nona.random_streams import RandomStreams
 from nona.serverless.dispatch import home_invoker
 from nona.serverless.policies.base import Ask, Plan
@@ -420,7 +420,7 @@ class ReferencePlatform:
         timed = batch.configuration if batch.timed is None else batch.timed
         function, pool = batch.queue.function, self.pools[batch.invoker]
         cpu_s = float(self.system.cpu_s[function, timed])
-        gpu_s = float(gpu_seconds(self.system, pool)[function, timed])
+        gpu_s = float(gpu_seconds(self.system, pool.gpu)[function, timed])
         if (held := batch.lease.vgpus) > self.system.space[timed].vgpus:  # a fixed slice
             gpu_s = larger_slice_s(self.system, function, timed, held)
         if pool.gpu.couples:

@@ -1,22 +1,22 @@
-"""ESG: its search finds what exhaustive search finds, its shares of the SLO, its answers, its waits."""
+"""ESG: its search finds what other searches find, its shares of the SLO, its answers."""
 
 from dataclasses import replace
-from itertools import pairwise, product
-from math import fsum, inf
+from itertools import pairwise
+from math import inf
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serverless_cases import CHAIN, DIAMOND, dags, one_application, run, workflow_system
-from serverless_cases import trace as calls_at
+from other_searches import best_first, exhaustive, stage_by_stage
+from serverless_cases import CHAIN, DIAMOND, dags, workflow_system
 from sizes import examples
 
 from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Configuration, Invoker
+from nona.gpu_sharing.pool import Invoker
 from nona.graph.dag import Dag
 from nona.scenario.serverless import DispatchSpec, TransferSpec
-from nona.serverless.functions import Function, TableTimes, grid
+from nona.serverless.functions import grid
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.choices import split, static_shares
 from nona.serverless.policies.esg.explain import explain, trace
@@ -29,21 +29,9 @@ from nona.serverless.policies.esg.policy import (
     distribute,
     reduced,
 )
-from nona.serverless.policies.esg.search import VARIANTS, GroupSearch
-from nona.serverless.policies.registry import get_policy
+from nona.serverless.policies.esg.search import GroupSearch
+from nona.serverless.policies.esg.tables import make_tables
 from nona.serverless.system import Application
-
-
-def by_hand(time, cost, limit, k):
-    """The best path of each first configuration, the k best of these, by listing all."""
-    n, c = time.shape
-    paths = []
-    for path in product(range(c), repeat=n):
-        spent = fsum(time[i, x] for i, x in enumerate(path))
-        if spent <= limit:
-            paths.append((fsum(cost[i, x] for i, x in enumerate(path)), spent, path))
-    best = {path[0]: (cost, spent, path) for cost, spent, path in sorted(paths, reverse=True)}
-    return [p for _, _, p in sorted(best.values())[:k]]
 
 
 @st.composite
@@ -58,39 +46,45 @@ def groups(draw):
 
 @examples(150)
 @given(groups(), st.sampled_from([1, 3, 5]))
-def test_every_variant_finds_the_k_best(drawn, k):
+def test_every_other_search_finds_the_same_paths(drawn, k):
+    """Times and costs are sixteenths, so that every order of adding gives the same sums."""
     (time, cost), limit = drawn
-    expected = by_hand(time, cost, limit, k)
-    group = GroupSearch(time, cost)
-    for variant in VARIANTS:
-        found = group.search(limit, k, variant)
-        if expected:
-            assert list(found.paths) == expected, variant
-            assert found.feasible
-            spent = [fsum(time[i, x] for i, x in enumerate(p)) for p in expected]
-            assert list(found.time_s) == pytest.approx(spent, rel=1e-12)
-        else:
-            assert not found.feasible
-            assert len(found.paths) == 1
-            assert found.time_s[0] == pytest.approx(time.min(axis=1).sum(), rel=1e-12)
+    found = GroupSearch(time, cost).search(limit, k)
+    expected = exhaustive(time, cost, limit, k)
+    assert best_first(time, cost, limit, k) == stage_by_stage(time, cost, limit, k) == expected
+    steps = trace(make_tables(time, cost, np.ones(time.shape, dtype=bool)), limit, k, 0)
+    assert steps.paths == tuple(path for _, _, path in expected), "with both blades over all configurations"
+    if expected:
+        assert list(zip(found.cost_usd, found.time_s, found.paths, strict=True)) == expected
+        assert found.feasible
+    else:
+        assert not found.feasible
+        assert len(found.paths) == 1
+        assert found.time_s[0] == time.min(axis=1).sum()
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_variants_agree_on_real_numbers(seed):
-    draws, n = np.random.default_rng(seed), 60 if seed == 5 else 24
+def test_searches_agree_on_real_numbers(seed):
+    draws, n = np.random.default_rng(seed), 30 if seed == 5 else 16
     time, cost = draws.lognormal(0, 1, (3, n)), draws.lognormal(-9, 1, (3, n))
-    time[0, 3] = time[2, 5] = inf  # cannot run there
     group = GroupSearch(time, cost)
-    limits = np.quantile(time[np.isfinite(time)], [0.2, 0.5, 0.9, 0.99]) * 3
-    for limit in limits.tolist():
-        found = {v: group.search(limit, 5, v) for v in VARIANTS}
-        exhaustive = found["exhaustive"]
-        assert exhaustive.looked == (n - 1) * (1 + n + n * (n - 1))
-        for variant, other in found.items():
-            assert (other.paths, other.cost_usd) == (exhaustive.paths, exhaustive.cost_usd), variant
-        assert found["thinned"].looked <= found["two-blades"].looked <= exhaustive.looked
-        assert all(len(f.paths) <= f.opened <= f.looked for f in found.values())
-        assert len({path[0] for path in exhaustive.paths}) == len(exhaustive.paths)
+    for limit in (np.quantile(time, [0.2, 0.5, 0.9, 0.99]) * 3).tolist():
+        found = group.search(limit, 5)
+        every = exhaustive(time, cost, limit, 5)
+        assert list(found.paths) == [path for _, _, path in every]
+        assert found.cost_usd == pytest.approx([usd for usd, _, _ in every], rel=1e-12)
+        wide = trace(group.tables, limit, 5, 0)
+        assert wide.paths == found.paths
+        assert len(found.paths) <= found.opened <= found.looked <= wide.looked < n + n**2 + n**3
+
+
+def test_what_cannot_run_is_in_no_path():
+    draws = np.random.default_rng(0)
+    time, cost = draws.lognormal(0, 1, (3, 12)), draws.lognormal(-9, 1, (3, 12))
+    time[0, 3] = time[2, 5] = inf
+    found = GroupSearch(time, cost).search(1e9, 12)
+    assert len(found.paths) == 11
+    assert all(path[0] != 3 and path[2] != 5 for path in found.paths)
 
 
 def test_equal_paths_cost_no_enumeration():
@@ -119,14 +113,12 @@ def planner(system, **options):
 @examples(40)
 @given(st.integers(0, 4), st.integers(1, 9), st.floats(-0.2, 3.0))
 def test_answers(stage, length, slack_s):
-    """Batches that the queue fills, the same from every form of the search, equal for equal asks."""
+    """Batches that the queue fills, equal for equal asks."""
     system, ask = chain(), Ask(0, stage, length, slack_s)
-    plans = {v: planner(system, search=v).plan(ask) for v in VARIANTS}
-    plan = plans["thinned"]
+    plan = planner(system).plan(ask)
     assert plan.ranked
-    assert all(p.ranked == plan.ranked for p in plans.values())
     assert all(LARGE[c].batch <= length for c in plan.ranked)
-    assert plan.search_s == pytest.approx(BASE_S + STEP_S["thinned"] * plan.steps)
+    assert plan.search_s == pytest.approx(BASE_S + STEP_S * plan.steps)
     used = planner(system)
     for other in range(3):
         used.plan(Ask(0, other, length + 1, slack_s + 0.1))
@@ -137,7 +129,7 @@ def test_the_first_configuration_is_that_of_the_cheapest_way_through_the_group()
     system = chain(3, noise=0.0)
     ask = Ask(0, 0, 4, 0.55)
     exact = planner(system, slack_resolution=0.0)
-    best = exact.group(0, (0, 1, 2), 4).search(0.55, 5, "exhaustive")
+    best = exact.group(0, (0, 1, 2), 4).search(0.55, 5)
     assert exact.plan(ask).ranked == tuple(dict.fromkeys(p[0] for p in best.paths))
     assert best.feasible
     spent, slack_s = 0.0, 0.55  # re-planning before every stage keeps the plan while all goes as planned
@@ -174,14 +166,13 @@ def test_a_plan_for_all_stages_is_carried():
     st.sampled_from([1, 3, 5]),
     st.floats(0, 1.2),
     st.booleans(),
-    st.sampled_from(["thinned", "two-blades"]),
 )
-def test_the_search_step_by_step_is_the_compiled_one(seed, k, part, coarse, variant):
+def test_the_search_step_by_step_is_the_compiled_one(seed, k, part, coarse):
     draws = np.random.default_rng(seed)
     time, cost = (draws.integers(1, 5, (3, 12)) if coarse else draws.random((3, 12)) for _ in range(2))
     group = GroupSearch(time.astype(float), cost.astype(float))
     limit = group.tables.least_s[0] + (part - 0.1) * (group.longest_s - group.tables.least_s[0])
-    found, tables = group.search(limit, k, variant), group.searched(variant, k)
+    found, tables = group.search(limit, k), group.searched(k)
     steps = trace(tables, limit, k, 10)
     if found.feasible:
         assert (steps.paths, steps.cost_usd, steps.time_s) == (found.paths, found.cost_usd, found.time_s)
@@ -216,60 +207,6 @@ def test_an_explanation_says_what_the_policy_does(ask):
     if told.feasible:
         assert told.trace.looked == plan.steps
         assert told.trace.time_s[0] <= told.limit_s + 1e-12
-
-
-EXACT = {"slack_resolution": 0.0}
-BATCHES = grid([1, 2, 4], [1], [1])
-#: Batches save: 1 job takes 0.3 s, 2 take 0.4 s, 4 take 0.6 s.
-SAVING = TableTimes(dict(zip([Configuration(b, 1, 1) for b in (1, 2, 4)], (0.3, 0.4, 0.6), strict=True)))
-
-
-def saving(slo_s, **others):
-    return one_application([Function("f", SAVING)], slo_s=slo_s, space=BATCHES, noise=0.0, **others)
-
-
-@examples(80)
-@given(st.integers(1, 5), st.floats(-0.1, 2.0), st.floats(0.0, 30.0), st.sampled_from([0.5, 1.0, 2.0]))
-def test_it_waits_for_the_cheapest_batch_in_time(length, slack_s, rate, patience):
-    """By hand, for the one stage: 0.3 s, 0.2 s and 0.15 s a job for batches of 1, 2 and 4."""
-    planner = get_policy("esg-wait").prepare(saving(2.0), {**EXACT, "patience": patience, "gain": 0.0})
-    plan = planner.plan(Ask(0, 0, length, slack_s, rate=rate))
-    batch_s = {1: 0.3, 2: 0.4, 4: 0.6}
-    own = max(b for b in batch_s if b <= length)
-    now = [b for b in batch_s if b <= own and batch_s[b] <= slack_s]
-    later = [
-        b
-        for b in batch_s
-        if b > length and rate > 0 and batch_s[b] <= slack_s - patience * (b - length) / rate - 1e-9
-    ]
-    best = min((*now, *later), key=lambda b: batch_s[b] / b, default=own)
-    close = any(
-        abs(batch_s[b] - slack_s + patience * (b - length) / rate) < 1e-6
-        for b in batch_s
-        if b > length and rate
-    )
-    if close or min(abs(s - slack_s) for s in batch_s.values()) < 1e-6:
-        return
-    if now and best > length and patience * (best - length) / rate >= 1e-3:
-        assert (plan.ranked, plan.wait_for) == ((), best)
-        assert plan.wait_s == pytest.approx(patience * (best - length) / rate)
-    else:
-        assert plan.ranked
-
-
-def test_without_larger_batches_it_is_esg():
-    system = workflow_system([0.2, 0.3], [(0, 1)], slo_s=0.7, space=grid([1], [1, 2], [1, 2]), noise=0.1)
-    one, other = (run(system, 80, get_policy(n), warmup=5) for n in ("esg", "esg-wait"))
-    np.testing.assert_array_equal(one.calls.completion_s, other.calls.completion_s)
-    np.testing.assert_array_equal(one.batches.configuration, other.batches.configuration)
-
-
-def test_nobody_waits_for_ever():
-    """Two calls close together promise a third, which does not come: the wait ends and the SLO is kept."""
-    records = run(saving(1.0, arrivals=calls_at(0.0, 0.1, 0.2, 0.3, 0.4)), 5, get_policy("esg-wait"))
-    late = records.calls.completion_s - records.calls.arrival_s
-    assert (late <= 1.0).all()
-    assert records.batches.jobs.max() > 1
 
 
 CLOSE = 1e-9
@@ -388,11 +325,7 @@ def test_usable_configurations_only():
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: GroupSearch(*np.ones((2, 1, 2))).search(1.0, 0, "stages"), "at least 1 and the search"),
-        (
-            lambda: GroupSearch(*np.ones((2, 1, 2))).search(1.0, 1, "three-blades"),
-            "at least 1 and the search",
-        ),
+        (lambda: GroupSearch(*np.ones((2, 1, 2))).search(1.0, 0), "k=0 must be at least 1"),
         (lambda: GroupSearch(*np.ones((2, 9, 256))), "lower 'group'"),
         (lambda: GroupSearch(*np.ones((2, 1, 2)), np.array([[False, False]])), "no configuration"),
     ],

@@ -10,32 +10,37 @@ from sizes import examples
 
 from nona.errors import CostError, NonaError
 from nona.gpu_sharing.pool import Configuration
+from nona.hardware.table_file import shipped_table
 from nona.scenario.schema import Scenario
 from nona.scenario.serverless import ServerlessSpec
 from nona.serverless.functions import (
+    TABLE,
     DefaultLaw,
     GpuLaw,
     default_times,
     grid,
+    network_law,
     network_names,
-)
-from nona.serverless.measurements import (
-    Points,
-    law_seconds,
-    measured_names,
-    measured_points,
-    shipped_fits,
 )
 from nona.serverless.profiles import ProfileRow, between, profile_times, read_profile, rows_of
 from nona.sources.lookup import Sources
 from nona.sources.opening import pack_bundle, read_bundle
 from nona.sources.unknown import unknown_names
 from nona.study.serverless.preparation import prepare_serverless
-from studies.serverless_fits import errors_left_out, fit_law, mean_error
+from studies.serverless_fits import (
+    Points,
+    fit_law,
+    law_seconds,
+    left_out,
+    mean_error,
+    measured_names,
+    measured_points,
+)
 
 #: Mean relative errors in per cent that the fits must not exceed, where the issue states them.
 STATED = {"vgg16": 2.7, "vgg19": 2.7, "resnet50": 2.95, "bert": 6.8}
-FITS = {fit.network: fit for fit in shipped_fits()}
+LAWS = {name: network_law(name) for name in network_names()}
+ERRORS = {row["function"]: float(row["error"]) for row in shipped_table(*TABLE) if row["error"]}
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +49,14 @@ def again():
 
 
 def test_the_shipped_fits_are_those_of_the_shipped_measurements(again):
-    assert tuple(FITS) == measured_names() == network_names()
+    assert tuple(LAWS) == measured_names() == tuple(ERRORS)
     for name, law in again.items():
-        points, fit = measured_points(name), FITS[name]
-        assert fit.points == len(points)
-        assert mean_error(fit.law, points) == pytest.approx(fit.error, abs=1e-4)
-        assert mean_error(law, points) == pytest.approx(fit.error, abs=1e-4), name
+        points, shipped = measured_points(name), LAWS[name]
+        assert mean_error(shipped, points) == pytest.approx(ERRORS[name], abs=1e-4)
+        assert mean_error(law, points) == pytest.approx(ERRORS[name], abs=1e-4), name
         # resnet50 has minima of 2.948 and 2.942 %, 2.8 % apart: last digits of a CPU decide which is found.
         apart = 0.03 if name == "resnet50" else 0.02
-        times = law_seconds(fit.law, points.batch, points.vgpus)
+        times = law_seconds(shipped, points.batch, points.vgpus)
         assert law_seconds(law, points.batch, points.vgpus) == pytest.approx(times, rel=apart), name
 
 
@@ -61,20 +65,13 @@ def test_the_laws_are_as_close_as_stated(again):
     assert all(errors[name] <= most for name, most in STATED.items()), errors
     assert max(errors.values()) == errors["bert"]
     assert np.mean(list(errors.values())) <= 3.2
-    fits = FITS.values()
-    assert 100 * np.mean([f.error_slices_between for f in fits]) <= 3.56
-    assert 100 * np.mean([f.error_slices_out for f in fits]) <= 5.0
-    assert 100 * np.mean([f.error_batches_between for f in fits]) <= 4.0
-    assert 100 * np.mean([f.error_batches_out for f in fits]) <= 4.5
 
 
-def test_errors_of_what_was_left_out_are_those_that_ship():
-    points, fit = measured_points("densenet169"), FITS["densenet169"]
-    errors = errors_left_out(points, points.vgpus)
-    inner = (points.vgpus > 1) & (points.vgpus < 7)
-    assert errors.mean() == pytest.approx(fit.error_slices_out, abs=3e-4)
-    assert errors[inner].mean() == pytest.approx(fit.error_slices_between, abs=3e-4)
-    assert errors.mean() > fit.error, "what was not seen is harder"
+def test_errors_of_what_was_left_out_are_as_stated():
+    points = measured_points("densenet169")
+    out, between = left_out(points, points.vgpus)
+    assert (out, between) == pytest.approx((0.0283, 0.02759), abs=3e-4)
+    assert out > ERRORS["densenet169"], "what was not seen is harder"
 
 
 @pytest.mark.parametrize("name", ["vgg16", "resnet50", "bert"])
@@ -93,8 +90,8 @@ def test_no_law_on_a_grid_is_closer(name):
         for floor in np.unique(points.seconds)[:12]:
             errors = np.abs(np.maximum(floor, line) / points.seconds - 1).mean(axis=1)
             least = min(least, float(errors.min(initial=np.inf)))
-    assert FITS[name].error <= least + 1e-3
-    assert least <= 1.1 * FITS[name].error, "the grid can fail"
+    assert ERRORS[name] <= least + 1e-3
+    assert least <= 1.1 * ERRORS[name], "the grid can fail"
 
 
 @examples(3)
@@ -113,7 +110,7 @@ def test_the_default_law_is_that_of_vgg():
     law, spec = DefaultLaw(), ServerlessSpec()
     assert law == DefaultLaw(spec.cpu_share, spec.gpu_floor, spec.gpu_constant, spec.gpu_exponent)
     for name in ("vgg16", "vgg19"):
-        fitted = FITS[name].law
+        fitted = LAWS[name]
         one = fitted.constant_s + fitted.per_query_s
         assert fitted.floor_s / one == pytest.approx(law.floor, abs=0.01)
         assert fitted.constant_s / one == pytest.approx(law.constant, abs=0.01)
@@ -132,8 +129,6 @@ def test_too_little_is_refused():
     for few in ((five[:4], five[:4], five[:4]), (five, np.ones(5), five), (np.ones(5), five, five)):
         with pytest.raises(CostError, match="Fitting a law"):
             fit_law(Points(*few))
-    with pytest.raises(CostError, match="not among the measured"):
-        measured_points("alexnet")
 
 
 SMALL = {"batch": [1, 2, 4], "vcpus": [1, 2], "vgpus": [1, 2, 7]}
@@ -248,7 +243,7 @@ def test_a_network_is_a_function_of_a_scenario():
     made = prepare_serverless(scenario({"network": "bert", "cpu": {"parallel": "2 ms"}}))
     (function,) = made.functions
     number = made.space.number[Configuration(4, 2, 7)]
-    assert made.gpu_s[0, number] == FITS["bert"].law.seconds(4, 7)
+    assert made.gpu_s[0, number] == LAWS["bert"].seconds(4, 7)
     assert made.cpu_s[0, number] == pytest.approx(4 * 0.001)
     assert (function.confirmed, "ParvaGPU" in function.source) == (("measured",), True)
     named = scenario({"network": "bert"}, {"id": "a", "attributes": {"function": "vgg19"}})

@@ -1,10 +1,8 @@
 """What holds on any platform: resources, calls, money, containers' lives, memory, dropped calls."""
 
-import csv
 import json
 import math
 from dataclasses import replace
-from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
@@ -18,14 +16,15 @@ from sizes import examples
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Invoker
 from nona.gpu_sharing.registry import WAYS
+from nona.hardware.table_file import shipped_table
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.serverless import LATE, ContainersSpec, DispatchSpec
 from nona.serverless.checks import run_checks
 from nona.serverless.dispatch import home_invoker
-from nona.serverless.engine.answers import NO_MEMORY
 from nona.serverless.engine.arrays import least_left_s
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
+from nona.serverless.functions import TABLE
 from nona.serverless.metrics import summarise
 from nona.serverless.occupation import container_time
 from nona.serverless.policies.registry import get_policy, policy_names
@@ -34,7 +33,7 @@ from nona.sources.samples import sample_root, scenario_path
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import may_start_cold, report_of, simulate_serverless_scenario
 
-POLICIES = ("esg", "esg-wait", "infless", "fast-gshare", "orion", "fixed")
+POLICIES = ("esg", "infless", "fast-gshare", "orion", "fixed")
 QUIET = {"suppress_health_check": list(HealthCheck)}
 RUN = RunOptions(calls=60, warmup=3)
 
@@ -218,10 +217,9 @@ def test_what_does_not_fit_here_goes_to_another_node():
         invokers=(Invoker(vcpus=48, gpus=8),) * 2,
         containers=ContainersSpec(warm=0, prewarm="none", keep_alive=1e6),
     )
-    records = run(system, 1, stories=2)
+    records = run(system, 1)
     assert records.batches.dispatched_s.tolist() == [0.0, 0.0]
     assert records.batches.invoker.tolist() == [0, 1]
-    assert [[(r.invoker, r.why) for r in s.refusals] for s in records.stories] == [[], [(0, NO_MEMORY)]]
 
 
 def _scenario(**more):
@@ -247,9 +245,7 @@ def test_weights_are_those_of_the_sample_models_and_what_is_stated_comes_first()
         m["name"]: m["parameters"]
         for m in json.loads((sample_root() / "MANIFEST.json").read_text())["models"]
     }
-    text = files("nona.serverless").joinpath("data/network_inputs.csv").read_text(encoding="utf-8")
-    rows = list(csv.DictReader(text.splitlines()))
-    named = [r for r in rows if r["parameters_from"] != "torchvision"]
+    named = [r for r in shipped_table(*TABLE) if r["parameters_from"] not in ("", "torchvision")]
     assert len(named) == 6
     assert all(int(r["parameters"]) == known[r["parameters_from"]] for r in named)
     functions = {"deblur": {"network": "vgg16"}, "segmentation": {"network": "bert", "memory": "3 GB"}}

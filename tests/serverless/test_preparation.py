@@ -1,4 +1,4 @@
-"""A scenario as a serverless system, and as one for the core's DAG schedulers."""
+"""A scenario as a serverless system."""
 
 import math
 
@@ -12,14 +12,11 @@ from nona.report.serverless.text import serverless_text
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.scenario.serverless import SharingSpec
-from nona.scenario.values import NamedSpec
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.system import calls, least_nodes
+from nona.serverless.system import least_nodes
 from nona.sources.samples import load_sample, scenario_path
-from nona.study.preparation import prepare
-from nona.study.serverless.comparisons import dag_scenario, simulate_dag_schedulers
 from nona.study.serverless.functions import MOST_STAGES
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import report_of, simulate_serverless_scenario
@@ -166,7 +163,6 @@ def test_why_tasks_are_no_stages_is_said(model, reason):
     ("make", "words"),
     [
         (lambda: prepare_serverless(SLIDES), "serverless: is missing"),
-        (lambda: dag_scenario(SLIDES, SYSTEM), "serverless: is missing"),
         (lambda: system("w", nodes=MYSTERY), "mystery.*no known function"),
         (lambda: system(row={"slo": None}), "no slo"),
         (lambda: system("nowhere.json"), "not a file|no files"),
@@ -267,40 +263,3 @@ def test_a_time_for_a_device_is_carried_to_one_vgpu_and_the_scenario_says_for_wh
     assert first_s("t4", given={"flow": "a100-40gb"}) > whole, "a seventh of a T4 is slower still"
     factors = {"device": "a100-40gb", "factors": {"a100-40gb/1g.5gb": 3.0}}
     assert first_s(given={"flow": factors}) == pytest.approx(0.120)
-
-
-def test_the_core_gets_the_smallest_slices_and_their_times():
-    core = prepare(dag_scenario(SCENARIO, SYSTEM)).system
-    assert set(core.class_names) == {"a100-40gb/1g.5gb"}
-    assert len(core.executor_server) == sum(node.vgpus * node.gpus for node in SYSTEM.invokers)
-    assert core.background_compute.rate == core.background_network.rate == 0
-    for query, app in zip(core.queries, SYSTEM.applications, strict=True):
-        work_s = sum(SYSTEM.time_s[f, 0] for f in app.function)
-        assert query.tasks.compute_s[0].sum() == pytest.approx(work_s)
-        assert (query.name, query.slo_s) == (app.name, app.slo_s)
-        assert query.service_scv == pytest.approx(SYSTEM.noise**2)
-
-
-def test_arrivals_have_the_mean_and_variation_of_what_each_row_gets():
-    times, which = calls(SYSTEM, 100_000)
-    for number, row in enumerate(dag_scenario(SCENARIO, SYSTEM).workload):
-        gaps = np.diff(times[which == number])
-        assert 1 / row.rate == pytest.approx(gaps.mean(), rel=0.03)
-        assert row.arrivals.cv == pytest.approx(gaps.std() / gaps.mean(), rel=0.03)
-    plain = but(SCENARIO, serverless=but(SCENARIO.serverless, interval=None))  # rows keep their own
-    core = dag_scenario(plain, prepare_serverless(plain))
-    assert [(r.rate, r.arrivals) for r in core.workload] == [(r.rate, r.arrivals) for r in plain.workload]
-
-
-def test_a_call_costs_its_work_at_the_smallest_price():
-    of = but(SCENARIO, schedulers=tuple(NamedSpec(name=n) for n in ("local", "spark-fair")))
-    rows = simulate_dag_schedulers(of, calls=2000, replications=2).schedulers
-    assert list(rows) == ["local", "spark-fair"]
-    work_s = np.mean([SYSTEM.smallest_s(app) for app in SYSTEM.applications])
-    for row in rows.values():
-        assert row.cost_per_call_usd.mean == pytest.approx(work_s * SYSTEM.price_per_s[0], rel=0.05)
-        assert (row.batch, row.mean_batch, row.configuration_miss_rate) == (1, 1.0, None)
-        assert set(row.applications) == {app.name for app in SYSTEM.applications}
-        for app in SYSTEM.applications:  # queues come on top of the work
-            assert row.applications[app.name].latency_s.mean > 0.98 * SYSTEM.smallest_s(app)
-        assert 0 <= row.slo_hit_rate.mean < 0.1  # 0.8 of the work without messages cannot be kept

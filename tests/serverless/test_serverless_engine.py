@@ -24,9 +24,8 @@ from sizes import examples
 
 from nona.errors import SimulationError
 from nona.gpu_sharing.pool import Configuration, Invoker
-from nona.scenario.serverless import ContainersSpec, DispatchSpec, PricesSpec, SharingSpec, TransferSpec
+from nona.scenario.serverless import ContainersSpec, PricesSpec, SharingSpec, TransferSpec
 from nona.serverless.checks import checks_of, run_checks
-from nona.serverless.dispatch import home_invoker
 from nona.serverless.engine.containers import give_back_container, take_container
 from nona.serverless.engine.options import RunOptions, ServerlessProgress
 from nona.serverless.engine.queues import account_queue, join, leave
@@ -52,19 +51,6 @@ def test_a_call_alone_takes_the_sum_of_its_parts():
     inner = 0.5 + 5.0 / 10 + 1.0 + 0.5
     assert latencies(records) == pytest.approx([entry + inner] * 3, abs=1e-12)
     assert records.batches.local.tolist() == [0, 1] * 3
-
-
-def test_stories_say_who_refused_and_why():
-    system = one_application(
-        [function(next(n for n in "abcd" if home_invoker(n, 2)[0] == 0), 10.0)],
-        arrivals=trace(0.0, 1.0, 50.0),
-        invokers=(Invoker(vcpus=1), Invoker(vcpus=2)),
-        dispatch=DispatchSpec(first=("home", "walk")),
-    )
-    first, second = run(system, 2, stories=2).stories
-    assert (first.batch, first.rule, first.refusals) == (0, "home", ())
-    (refusal,) = second.refusals
-    assert (refusal.invoker, refusal.rule, "vCPUs" in refusal.why) == (0, "home", True)
 
 
 def test_progress_is_told_two_hundred_times():

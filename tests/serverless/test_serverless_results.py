@@ -27,7 +27,6 @@ from nona.results.serverless import (
     OverRequest,
     PolicyOutcome,
     PolicyOver,
-    SchedulersReport,
     ServerlessReport,
     WaysReport,
 )
@@ -53,7 +52,7 @@ from nona.study.shipped import shipped_file
 from nona.study.sweep_numbers import LOAD, number_named, numbers_of
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.tasks.desk import Desk
-from nona.ui.tasks.serverless import compare_ways, find_nodes, run_over, run_schedulers, run_serverless
+from nona.ui.tasks.serverless import compare_ways, find_nodes, run_over, run_serverless
 from studies.policy_results import ServerlessStudy
 from studies.serverless import StudySettings, serverless_study
 from tests.cli.calling import refusal, text
@@ -67,7 +66,6 @@ TASKS = {
     "serverless-sharing": (compare_ways, WaysReport, {"policy": "esg", "calls": 20, "replications": 1}),
     "serverless-nodes": (find_nodes, NodesReport, NODES),
     "serverless-over": (run_over, OverReport, OverRequest.from_json(OVER).to_json()),
-    "serverless-schedulers": (run_schedulers, SchedulersReport, {}),
 }
 
 
@@ -184,7 +182,6 @@ def test_files_are_written_by_the_command(tmp_path, capsys):
     text(capsys, *asked, *(word for both in files.items() for word in both))
     assert all(path.stat().st_size for path in files.values())
     assert len(pd.read_parquet(files["--records"])) == 40
-    assert refusal(capsys, *asked, "--dag-schedulers", "--html", tmp_path / "other.html")
     assert "add --over load" in refusal(capsys, *asked, "--values", "1,2")
 
 

@@ -5,18 +5,14 @@ from pathlib import Path
 import pytest
 
 from nona.experiments import kept_pool
-from nona.scenario.file import load_scenario
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.provenance import missing, provenance
-from nona.sources.samples import load_sample, scenario_path
 from nona.study.serverless.comparisons import cluster_usd_hour
 from nona.study.serverless.knees import TRAINED
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.tasks import Task, run_tasks
 from nona.study.shipped import stored_result
 from nona.tables import share_text
-from nona.units import format_time
 from studies.pages import with_results
 from studies.policy_results import Cell, ServerlessStudy
 from studies.reports import serverless, serverless_claims
@@ -123,7 +119,7 @@ def test_claims_hold_where_they_are_true_and_fail_where_they_are_not():
 
 
 def test_every_alternative_changes_something_and_names_a_known_default():
-    known = {d.key for d in provenance()} | {"load"}
+    known = {"load"}
     scenario = setting(SETTINGS[0])
     for row in ALTERNATIVES:
         assert row.key in known, row.name
@@ -227,21 +223,3 @@ def test_searches_are_timed_and_counted():
     assert 0 < found.measured_s.p5 <= found.measured_s.p99
     assert found.steps.mean < len(system.space) ** 3 <= found.full_paths
     assert cluster_usd_hour(system) == pytest.approx(16 * (16 * 0.034 + 7 * 0.67)), "all its nodes"
-
-
-def test_every_default_has_a_source_and_shipped_files_have_the_values_told():
-    assert missing() == ()
-    told = {d.key: d.value for d in provenance()}
-    for name in SETTINGS:
-        scenario = load_scenario(scenario_path(name))
-        spec, group = scenario.serverless, scenario.cluster.servers[0]
-        assert float(told[f"setting.{name}.slo_factor"]) == spec.slo_factor
-        gaps = f"{format_time(spec.interval.least)} to {format_time(spec.interval.most)}"
-        assert told[f"setting.{name}.interval"] == gaps
-        shown = [told[f"cluster.{k}"] for k in ("nodes", "vcpus", "gpu")]
-        assert shown == [str(group.count), str(group.vcpus), group.gpu]
-        assert prepare_serverless(scenario).invokers[0].vgpus == int(told["cluster.vgpus"])
-    for key in (k for k in told if k.startswith("application.")):
-        graph = load_sample(key.removeprefix("application."))
-        stages = [str(op.attributes.get("function", op.id)) for op in graph.operators]
-        assert told[key] == " ".join(stages)

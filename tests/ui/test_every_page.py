@@ -146,7 +146,6 @@ CASES = (
     Case("serverless", "serverless-sharing", "serverless-tabs", "Sharing", parts=SERVERLESS),
     Case("serverless", "serverless-nodes", "serverless-tabs", "Nodes", parts=SERVERLESS),
     Case("serverless", "serverless-over", "serverless-tabs", "Up to what load?", parts=SERVERLESS),
-    Case("serverless", "serverless-schedulers", "serverless-tabs", "DAG schedulers", parts=SERVERLESS),
     Case("training", "training", "training-tabs", parts=TRAINING),
     Case("training", "training-one-more", "training-tabs", "One more GPU", parts=TRAINING),
 )
@@ -154,7 +153,6 @@ LONG = (
     "serverless-over",
     "serverless-nodes",
     "serverless-sharing",
-    "serverless-schedulers",
     "training-one-more",
     "sweep",
 )

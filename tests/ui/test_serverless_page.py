@@ -10,19 +10,16 @@ from app_driver import finish, go, metrics, named, new_session, pickers, put, ru
 from drawn import texts, within
 
 from nona.gpu_sharing.registry import WAYS
-from nona.report.serverless import figures, findings, functions
+from nona.report.serverless import figures, findings
 from nona.report.serverless.layouts import placed
 from nona.results.serverless_charts import PlatformLive
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import network_law
-from nona.serverless.measurements import shipped_fits
 from nona.serverless.policies import base, registry
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.provenance import TAGS, provenance
 from nona.study.serverless import comparisons, preparation
 from nona.study.serverless.run import simulate_serverless_scenario
-from nona.study.shipped import shipped_path, stored_result
 from nona.tables import share_text
 from nona.ui.pages import serverless_form as presets
 from nona.ui.pages.serverless import QUICK_CALLS, platform_drawing, why_not
@@ -31,8 +28,6 @@ from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 from nona.ui.tasks.serverless import PlatformWatch
 from nona.ui.widgets.policy_choice import with_option
-from studies.policy_results import ServerlessStudy
-from studies.reports.serverless import title
 
 PAGE = "serverless"
 
@@ -116,8 +111,6 @@ def test_the_search_on_the_page_is_that_of_the_policy(ran):
     assert f"Why {system.space[answer.ranked[0]].text}?" in said(at.subheader)
     assert len(drawn["steps"]) <= drawn["all"]
     assert at.dataframe[0].value["time"].max() <= asked.slack_s + 1e-9
-    stories = result_of(at).stories
-    assert stories["esg"][0].stage in said(at.markdown)
 
 
 def test_ways_of_sharing_are_compared_and_the_fewest_nodes_found(ran):
@@ -219,16 +212,6 @@ def test_options_of_a_policy_reach_the_scenario_and_a_row_of_one_that_was_left_c
     assert state.scenario == left
 
 
-def test_dag_schedulers_stand_beside_the_policies(ran):
-    at = put(ran, "serverless-tabs", "DAG schedulers")
-    state_of(at).replace_list(("schedulers",), ["local", "spread"])
-    run(at, "serverless-schedulers")
-    rows = result_of(at, "serverless-schedulers").schedulers
-    assert list(rows) == ["local", "spread"]
-    assert at.dataframe[0].value["name"].tolist() == ["esg", "fixed", "local", "spread"]
-    assert at.get("plotly_chart")
-
-
 def test_networks_and_forks_are_run_too_and_nothing_in_time_is_said(open_page):
     at = adopt(open_page(PAGE), "rag_pipeline", simulation={"jobs": 30, "replications": 2})
     at.button(key="make-serverless").click().run()
@@ -241,14 +224,10 @@ def test_networks_and_forks_are_run_too_and_nothing_in_time_is_said(open_page):
     assert "No path is in time" in said(at.markdown)
 
 
-def test_every_default_is_listed_with_its_source_every_option_has_a_field_and_the_slides_are_shown(open_page):
+def test_every_option_has_a_field_and_every_policy_its_summary(open_page):
     at = adopt(open_page(PAGE))
-    for key in ("provenance-open", "policy-options"):
-        at.session_state[key] = True
+    at.session_state["policy-options"] = True
     at.run()
-    shown = at.dataframe[0].value
-    assert set(shown["origin"]) <= set(TAGS)
-    assert len(shown) == len(provenance())
     entries = state_of(at).scenario.serverless.policies
     wanted = sum(len(registry.get_policy(p.name).defaults) for p in entries)
     fields = [w for kind in ("number_input", "text_input", "toggle", "selectbox") for w in at.get(kind)]
@@ -257,13 +236,6 @@ def test_every_default_is_listed_with_its_source_every_option_has_a_field_and_th
     assert all(w.proto.help for w in options)
     summaries = {e["summary"] for e in pickers(at)["Policies"]["entries"]}
     assert summaries == {p.summary for p in registry.POLICIES.values()}
-    put(at, "serverless-tabs", "The slides")  # they are there, or the command that makes them
-    assert "nothing here is of this scenario" in said(at.caption)
-    if shipped_path("serverless").is_file():
-        assert all(c.proto.alt for c in at.get("plotly_chart"))
-        assert title(stored_result(ServerlessStudy)) in said(at.markdown)
-    else:
-        assert "study" in said(at.caption)
 
 
 PROFILE = b"batch,vgpus,ms\n1,1,10\n16,1,90\n1,7,4\n16,7,20\n"
@@ -297,7 +269,3 @@ def test_functions_get_the_times_of_a_network_of_a_file_and_their_own_again(open
     named(at.number_input, "CPU share").set_value(0.5).run()
     assert state_of(at).scenario.serverless.cpu_share == 0.5
     assert at.dataframe[0].value["on the CPU"].tolist() == pytest.approx([0.5] * 6)
-
-    named(at.selectbox, "Network").set_value("resnet50").run()
-    fit = next(f for f in shipped_fits() if f.network == "resnet50")
-    assert any(functions.fit_title(fit) in m.value.replace("\\", "") for m in at.markdown)

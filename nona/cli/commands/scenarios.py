@@ -169,9 +169,6 @@ class ServerlessOptions:
         ASSIGNED,
         metavar="FUNCTION=TIMES",
     )
-    dag_schedulers: bool = option(
-        "run the scenario's schedulers instead of policies, with one vGPU and one job per task"
-    )
     most: int = option("largest number of nodes to try", COUNT, usual="nona.results.serverless:MOST_NODES")
     csv: Path | None = CSV
     records: Path | None = option(

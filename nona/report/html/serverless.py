@@ -11,17 +11,15 @@ from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenar
 from nona.report.serverless import text
 from nona.report.serverless.figures import COST_AXIS, cost_dots, hit_dots
 from nona.report.serverless.findings import PER, dollars, latency_title, pareto_title
-from nona.report.serverless.functions import DEFAULTS
 from nona.report.text import counted
 from nona.results.serverless import ServerlessReport
 from nona.results.serverless_charts import ServerlessOutcome
-from nona.serverless.provenance import TAGS, provenance
 
 LIMITS = (
     "Times of functions follow the law or table stated in the scenario; the noise on them is assumed.",
     "Failures, image pulls and the controller's own queueing are not simulated.",
     "Function sequences, gaps between calls, prices and cold starts of the shipped scenarios are "
-    "recollected, not confirmed by any source that could be read; see the table of defaults.",
+    "recollected, not confirmed by any source that could be read.",
     INTERVALS,
 )
 
@@ -47,7 +45,6 @@ def serverless_html(data: ServerlessOutcome) -> str:
             section("The platform", *_platform(report)),
             _oracle(report),
             _checks(report),
-            _defaults(),
             section("Limits", bullets([(line, "") for line in LIMITS])),
             scenario_section(about, "serverless", "--html", "report.html"),
         ],
@@ -87,13 +84,3 @@ def _checks(report: ServerlessReport) -> Markup:
     notes = [(note, "") for note in report.setting.notes]
     shown = table(CHECKS.of(report.checks), "In every run of every policy")
     return section("Self-checks of the runs", shown, bullets(failed), bullets(notes))
-
-
-def _defaults() -> Markup:
-    tags = [(f"{tag}: {about}.", "") for tag, about in TAGS.items()]
-    return section(
-        "Where the defaults come from",
-        paragraph("Values of the program; the scenario below may set others."),
-        bullets(tags),
-        table(DEFAULTS.of(provenance()), "Defaults of the serverless model", ("source", "changed by")),
-    )

@@ -49,7 +49,6 @@ from nona.results.document import Estimate, Figure
 from nona.results.serverless import (
     NodesReport,
     Oracle,
-    Outcome,
     OverPoint,
     OverReport,
     PolicyOutcome,
@@ -62,7 +61,7 @@ COST_AXIS = f"US dollars per {PER:,} calls"
 PUBLISHED_SEARCH_S = 0.010  # "less than 10 ms", slides on ESG
 
 
-def pareto_figure(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> go.Figure:
+def pareto_figure(outcomes: Mapping[str, PolicyOutcome], oracle: Oracle | None) -> go.Figure:
     """Hit rate against cost per call with both intervals, and the oracle's least cost for each hit rate.
 
     Up and to the left is better.
@@ -81,7 +80,9 @@ def pareto_figure(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> go.
     return chart
 
 
-def _frame(chart: go.Figure, outcomes: Mapping[str, Outcome], curve: Sequence[tuple[float, float]]) -> None:
+def _frame(
+    chart: go.Figure, outcomes: Mapping[str, PolicyOutcome], curve: Sequence[tuple[float, float]]
+) -> None:
     points = [
         (hits, o.cost_per_call_usd.mean)
         for o in outcomes.values()
@@ -95,7 +96,7 @@ def _frame(chart: go.Figure, outcomes: Mapping[str, Outcome], curve: Sequence[tu
     zero_or_close(chart, costs)
 
 
-def _pareto_point(chart: go.Figure, name: str, outcome: Outcome) -> None:
+def _pareto_point(chart: go.Figure, name: str, outcome: PolicyOutcome) -> None:
     style, hits, cost = scheduler_style(name), outcome.slo_hit_rate, outcome.cost_per_call_usd
     if hits.mean is None or cost.mean is None:
         return

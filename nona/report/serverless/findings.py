@@ -14,7 +14,6 @@ from nona.results.serverless import (
     ApplicationOutcome,
     NodesReport,
     Oracle,
-    Outcome,
     PolicyOutcome,
     ServerlessReport,
     Setting,
@@ -70,35 +69,35 @@ def rate_text(rate: Estimate | None) -> str:
     return "–" if rate is None else mean_text(rate, lambda share: share_text(share, 1))
 
 
-def hit_rate(outcome: Outcome) -> Estimate:
+def hit_rate(outcome: PolicyOutcome) -> Estimate:
     """The share of SLOs kept."""
     return outcome.slo_hit_rate
 
 
-def call_cost(outcome: Outcome) -> Estimate:
+def call_cost(outcome: PolicyOutcome) -> Estimate:
     """US dollars a call."""
     return outcome.cost_per_call_usd
 
 
-def hit_cost(outcome: Outcome) -> Estimate:
+def hit_cost(outcome: PolicyOutcome) -> Estimate:
     """US dollars a call that keeps its SLO."""
     return outcome.cost_per_hit_usd
 
 
 def ranked(
-    outcomes: Mapping[str, Outcome], value: Callable[[Outcome], Estimate], highest: bool = False
+    outcomes: Mapping[str, PolicyOutcome], value: Callable[[PolicyOutcome], Estimate], highest: bool = False
 ) -> dict[str, float]:
     """Name → mean of ``value``, the best first; those without a mean are left out."""
     means = {n: mean for n, o in outcomes.items() if (mean := value(o).mean) is not None}
     return dict(sorted(means.items(), key=lambda row: (-row[1] if highest else row[1], row[0])))
 
 
-def not_overloaded(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
+def not_overloaded(outcomes: Mapping[str, PolicyOutcome]) -> dict[str, PolicyOutcome]:
     """The outcomes without those of a growing backlog, whose costs are of the few calls that came through."""
     return {name: o for name, o in outcomes.items() if o.state != "overloaded"}
 
 
-def overloaded(outcomes: Mapping[str, Outcome]) -> list[str]:
+def overloaded(outcomes: Mapping[str, PolicyOutcome]) -> list[str]:
     """Names of the policies with a growing backlog."""
     return [n for n, o in outcomes.items() if o.state == "overloaded"]
 
@@ -107,7 +106,7 @@ LEVEL = 0.002  # of the SLOs: among policies that keep as many, up to this, a ti
 
 
 def pareto_title(
-    outcomes: Mapping[str, Outcome], setting: Setting | None = None, not_apart: Sequence[str] = ()
+    outcomes: Mapping[str, PolicyOutcome], setting: Setting | None = None, not_apart: Sequence[str] = ()
 ) -> str:
     """The policy that keeps most SLOs, its cost, and the cheapest policy; none where all are overloaded.
 
@@ -151,7 +150,7 @@ def _too_few(setting: Setting) -> str:
     return text if least is None else f"{text}, and any policy needs at least {least}"
 
 
-def keeps_most(outcomes: Mapping[str, Outcome]) -> str | None:
+def keeps_most(outcomes: Mapping[str, PolicyOutcome]) -> str | None:
     """The policy that keeps most SLOs, of several the cheapest; ``None`` where all are overloaded."""
     steady = not_overloaded(outcomes)
     hits = ranked(steady, hit_rate, highest=True)
@@ -166,7 +165,7 @@ def _cheapest(names: Sequence[str], costs: Mapping[str, float]) -> str:
     return min(names, key=lambda n: costs.get(n, math.inf))
 
 
-def _over(outcomes: Mapping[str, Outcome]) -> str:
+def _over(outcomes: Mapping[str, PolicyOutcome]) -> str:
     over = overloaded(outcomes)
     return f"; {listed(over)} {verb(over, 'is', 'are')} overloaded" if over else ""
 
@@ -224,7 +223,7 @@ def search_title(searches: Mapping[str, Spread], limit_s: float = 0.010) -> str:
     return f"{who} {takes} for less than {format_time(limit_s)} on average; {longest}"
 
 
-def over_oracle(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> dict[str, float]:
+def over_oracle(outcomes: Mapping[str, PolicyOutcome], oracle: Oracle | None) -> dict[str, float]:
     """Name → its cost over the oracle's at the same share of SLOs, less 1; empty without an oracle.
 
     The oracle pays for no idle container, so that only what a policy executes is compared. Overloaded
@@ -241,20 +240,20 @@ def over_oracle(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> dict[
     return excess
 
 
-def _executing_usd(o: Outcome) -> float | None:
-    if isinstance(o, PolicyOutcome) and o.containers is not None:
+def _executing_usd(o: PolicyOutcome) -> float | None:
+    if o.containers is not None:
         return o.containers.executing_per_call_usd.mean
     return o.cost_per_call_usd.mean
 
 
-def oracle_title(outcomes: Mapping[str, Outcome], oracle: Oracle | None) -> str:
+def oracle_title(outcomes: Mapping[str, PolicyOutcome], oracle: Oracle | None) -> str:
     """The policy closest to the oracle; without an oracle the one that keeps most SLOs."""
     over = over_oracle(outcomes, oracle)
     if not over:
         return pareto_title(outcomes)
     nearest = min(over, key=lambda n: (over[n], n))
     farthest = max(over, key=lambda n: (over[n], n))
-    paid = any(isinstance(o, PolicyOutcome) and o.containers is not None for o in outcomes.values())
+    paid = any(o.containers is not None for o in outcomes.values())
     alone = ", idle containers left out" if paid else ""
     first = f"{nearest} is closest to the oracle: {share_text(over[nearest])} dearer for the same SLOs{alone}"
     if farthest == nearest:

@@ -1,4 +1,4 @@
-"""Places of batches: GPUs over time, idle instances, stranded slices, first dispatches."""
+"""Places of batches: GPUs over time, idle instances, stranded slices."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from functools import cache
 import numpy as np
 
 from nona.hardware.mig import board
-from nona.report.text import counted
-from nona.results.serverless_charts import LayoutBatch, RefusalRow, StoryRow
+from nona.results.serverless_charts import LayoutBatch
 from nona.serverless.occupation import leases, slot_runs
-from nona.serverless.records import Batches, DispatchStory, Instances, ServerlessRecords
+from nona.serverless.records import Batches, Instances, ServerlessRecords
 from nona.serverless.system import ServerlessSystem
 from nona.tables import time_text
 from nona.units import format_number
@@ -200,45 +199,3 @@ def layouts_title(rows: Sequence[Placed], stranded: Sequence[tuple[float, float,
     lost = sum(b - a for a, b, _ in stranded) / area
     tail = f", {format_number(100 * lost, 2)} % of it is stranded" if stranded else ""
     return f"{100 * allocated:.0f} % of the GPU is allocated over {time_text(end - begin)}{tail}"
-
-
-def story_rows(records: ServerlessRecords, system: ServerlessSystem) -> tuple[StoryRow, ...]:
-    """One row for each recorded dispatch, with the earlier attempts and the reasons for refusal."""
-    return tuple(_story_row(story, records, system) for story in records.stories)
-
-
-def _story_row(story: DispatchStory, records: ServerlessRecords, system: ServerlessSystem) -> StoryRow:
-    b, k = records.batches, story.batch
-    application = system.applications[int(b.application[k])]
-    return StoryRow(
-        application=application.name,
-        stage=application.stage_names[int(b.stage[k])],
-        dispatched_s=float(b.dispatched_s[k]) - records.sums.start_s,
-        waited_s=float(b.dispatched_s[k] - b.queued_s[k]),
-        jobs=int(b.jobs[k]),
-        invoker=int(b.invoker[k]),
-        rule=story.rule,
-        configuration=system.space[int(b.configuration[k])].text,
-        cold=bool(b.cold[k]),
-        forced=bool(b.forced[k]),
-        ranked=tuple(system.space[c].text for c in story.ranked),
-        refusals=tuple(
-            RefusalRow.like(r, configuration=system.space[r.configuration].text) for r in story.refusals
-        ),
-    )
-
-
-def story_line(row: StoryRow) -> str:
-    """A dispatch in one sentence.
-
-    >>> story_line(StoryRow(application="a", stage="deblur", jobs=2, configuration="2 jobs, 1 vCPU, 1 vGPU",
-    ...     invoker=3, rule="home", ranked=(), refusals=(), cold=False, forced=False, dispatched_s=1.0,
-    ...     waited_s=0.0))
-    '2 jobs of deblur: placed on node 3 (home) at the first attempt; 2 jobs, 1 vCPU, 1 vGPU; warm start'
-    """
-    jobs = f"{row.jobs} job{'s' if row.jobs != 1 else ''} of {row.stage}"
-    n = len(row.refusals)
-    after = f"after {counted(n, 'refused attempt')}" if n else "at the first attempt"
-    start = "cold start" if row.cold else "warm start"
-    forced = "; forced after too many attempts" if row.forced else ""
-    return f"{jobs}: placed on node {row.invoker} ({row.rule}) {after}; {row.configuration}; {start}{forced}"

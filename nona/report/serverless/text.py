@@ -74,7 +74,7 @@ PARTS: tuple[Part[Any], ...] = (
     Part("Standing instances, and how long they are busy and idle", STANDING, lambda p: p.standing),
 )
 
-CALLS = Table[serverless.Outcome](
+CALLS = Table[serverless.PolicyOutcome](
     "policy",
     (
         Column("SLOs kept", lambda p: p.slo_hit_rate, SHARE, decides=True),
@@ -169,20 +169,13 @@ def _use_lines(policies: Mapping[str, serverless.PolicyOutcome]) -> Iterator[str
             yield ""
 
 
-def schedulers_text(report: serverless.SchedulersReport) -> str:
-    """A table of DAG schedulers on serverless workflows."""
-    without = ("misses", "cold starts", "mean batch")  # what schedulers of single tasks do not have
-    columns = tuple(c for c in CALLS.columns if c.heading not in without)
-    return Table("scheduler", columns).of(report.schedulers).text()
-
-
 class _Under(NamedTuple):
     sharing: str
     policy: str
     outcome: serverless.PolicyOutcome
 
 
-def _under(column: Column[serverless.Outcome]) -> Column[_Under]:
+def _under(column: Column[serverless.PolicyOutcome]) -> Column[_Under]:
     return Column(column.heading, lambda r: column.of(r.outcome), column.kind)
 
 

@@ -8,17 +8,13 @@ import numpy as np
 
 from nona.arrays import Ints
 from nona.errors import SimulationError
-from nona.gpu_sharing.pool import why_no_room
 from nona.serverless.engine import layout
 from nona.serverless.engine.arrays import Blocks, GpuTables
 from nona.serverless.engine.layout import NOWHERE, SMALLEST_ROW, WAITS, State
 from nona.serverless.policies.base import Ask, Fleet, Plan, Planner, Scaler, Service
-from nona.serverless.records import DispatchStory, Refusal
 from nona.serverless.system import NodeMemory, ServerlessSystem
 
-NO_MEMORY = "its containers that are in use leave no memory for one of this function"
 MOST_KNOWN = 10_000  # plans that are recognised without a look at what they say
-RULE_NAMES = (*layout.RULES, "policy", "instance")
 
 
 class View:
@@ -95,14 +91,9 @@ class Answers:
         self._carried: list[tuple[int, ...]] = []
         self._numbers: dict[tuple[int, ...], int] = {}
         self._asks: list[Ask | None] = [None] * len(self._queues)
-        self._refusals: list[Refusal] = []
-        self.stories: list[DispatchStory] = []
         self.state = state
         self._row(Plan((system.space.smallest,)))
         self._by_code: dict[int, Callable[[int, int, int], int]] = {
-            layout.SEARCH: self._search,
-            layout.REFUSED: self._refused,
-            layout.STORY: self._story,
             layout.PLACE: self._place,
             layout.STATE: lambda number, *_: gpus.work_out(number),
             layout.BACK: lambda number, key, _: gpus.back(number, key),
@@ -172,33 +163,6 @@ class Answers:
             number = self._numbers[carried] = len(self._carried)
             self._carried.append(carried)
         return number
-
-    def _search(self, *_: int) -> int:
-        """A search for an invoker begins, of which a story may be told."""
-        self._refusals = []
-        return 0
-
-    def _refused(self, configuration: int, invoker: int, short: int) -> int:
-        """An invoker that was asked has no room, or is short of memory."""
-        s, why = self.state, NO_MEMORY
-        own = s.invokers[invoker]
-        if not short:
-            first = invoker * int(s.clock["gpus"][0])
-            states = [self.gpus.state(n)[1] for n in s.gpus["state"][first : first + own["gpus"]].tolist()]
-            gpu = self.gpus.rules[int(own["kind"])]
-            wanted = self._system.space[configuration]
-            why = why_no_room(gpu, int(own["free_vcpus"]), states, wanted)
-        self._refusals.append(Refusal(configuration, invoker, RULE_NAMES[int(s.clock["rule"][0])], why))
-        return 0
-
-    def _story(self, row: int, rule: int, configuration: int) -> int:
-        """The next batch has its place, by a rule; on an instance it is that of its configuration."""
-        clock = self.state.clock
-        clock["stories_left"] -= 1
-        ranked = (configuration,) if row < 0 else self._plans[row].ranked
-        refusals = tuple(self._refusals)
-        self.stories.append(DispatchStory(int(clock["batches"][0]), ranked, refusals, RULE_NAMES[rule]))
-        return 0
 
     def _place(self, queue: int, row: int, _: int) -> int:
         """Configuration · invokers + invoker, where the policy itself puts a batch or an instance."""

@@ -18,7 +18,7 @@ from nona.serverless.engine import layout
 from nona.serverless.engine.layout import Records, State, key_of
 from nona.serverless.engine.options import TAIL_SLOS, RunOptions
 from nona.serverless.policies.base import Scaler
-from nona.serverless.sharing import gpu_seconds, kinds_of_pool, larger_slice_s, least_times
+from nona.serverless.sharing import gpu_seconds, kinds_of_gpu, larger_slice_s, least_times
 from nona.serverless.system import ServerlessSystem, calls, noise_factors
 from nona.simulation.workload import background_blocks
 
@@ -112,7 +112,7 @@ def make_run(system: ServerlessSystem, run: RunOptions, by_length: bool, scaler:
     clock = _clock(system, run, arrival_s, scaler)
     if by_length:
         clock["memo_length"], clock["memo_plans"] = int(system.space.batch.max()), MEMO_PLANS
-    gpus = [pool.gpu for pool in kinds_of_pool(system)]
+    gpus = kinds_of_gpu(system)
     queues, lists = _queues(system, application)
     links, background = _links(system, run.replication, clock)
     state = State(
@@ -278,7 +278,6 @@ def _clock(system: ServerlessSystem, run: RunOptions, arrival_s: Floats, scaler:
         "ring": max(kept.warm, max(node.vcpus for node in nodes) + kept.spare + 2) + 1,
         "open_measured": run.calls,
         "served": len(system.queues) - 1,
-        "stories_left": run.stories,
         "start_s": arrival_s[first],
         "end_s": arrival_s[end - 1],
         "stop_s": arrival_s[end - 1] + TAIL_SLOS * slo_s,
@@ -334,11 +333,11 @@ def _configurations(system: ServerlessSystem) -> Records:
 
 def _gpu_seconds(system: ServerlessSystem, sizes: int) -> Floats:
     """(kinds of invoker, F, C, vGPUs held) Seconds on the GPU; a slice may be larger than was asked for."""
-    kinds = kinds_of_pool(system)
-    seconds = np.repeat(np.array([gpu_seconds(system, pool) for pool in kinds])[..., None], sizes, axis=3)
-    for kind, pool in enumerate(kinds):
+    kinds = kinds_of_gpu(system)
+    seconds = np.repeat(np.array([gpu_seconds(system, gpu) for gpu in kinds])[..., None], sizes, axis=3)
+    for kind, gpu in enumerate(kinds):
         for number, own in enumerate(system.space.configurations):
-            for vgpus in pool.gpu.may_hold(own):
+            for vgpus in gpu.may_hold(own):
                 if vgpus > own.vgpus:
                     for function in range(len(system.functions)):
                         on_it = larger_slice_s(system, function, number, vgpus)

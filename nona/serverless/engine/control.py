@@ -14,14 +14,11 @@ import numpy as np
 from nona.serverless.engine.batches import start_batch
 from nona.serverless.engine.gpus import find_invoker
 from nona.serverless.engine.layout import (
-    BY_POLICY,
     DECISION,
     NOWHERE,
     PLACE,
-    SEARCH,
     SMALLEST_ROW,
     STOP,
-    STORY,
     WAIT_OVER,
     WAITS,
     State,
@@ -156,10 +153,7 @@ def resolve(s: State, queue: int, ask: Asked) -> None:
     """Dispatch the decision where there is room."""
     c, q = s.clock[0], s.queues[queue]
     row, inside = s.rows[q.row], c.start_s <= c.now_s <= c.end_s
-    listing = c.stories_left > 0 and inside
-    if listing:
-        ask(SEARCH, 0, 0, 0)
-    configuration, invoker = find_place(s, queue, q.row, _predecessor_of(s, queue), listing, ask)
+    configuration, invoker = find_place(s, queue, q.row, _predecessor_of(s, queue), ask)
     if configuration == STOP:
         return
     if q.asked_carried and q.failed == 0:
@@ -171,8 +165,6 @@ def resolve(s: State, queue: int, ask: Asked) -> None:
         q.recheck = 1
         c.rechecks += inside
         return
-    if listing:
-        ask(STORY, q.row, c.rule, 0)
     start_batch(s, queue, configuration, invoker, -1, ask)
     if inside:
         c.planned += q.asked_carried or q.missed
@@ -182,19 +174,16 @@ def resolve(s: State, queue: int, ask: Asked) -> None:
         make_pending(s, queue)
 
 
-def find_place(
-    s: State, queue: int, number: int, predecessor: int, listing: bool, ask: Asked
-) -> tuple[int, int]:
+def find_place(s: State, queue: int, number: int, predecessor: int, ask: Asked) -> tuple[int, int]:
     """(configuration, invoker): the first configuration of a row that some invoker takes."""
     c, q, row = s.clock[0], s.queues[queue], s.rows[number]
     if c.places:
-        c.rule = BY_POLICY
         code = ask(PLACE, queue, number, 0)
         return (code, -1) if code < 0 else (code // c.invokers, code % c.invokers)
     for at in range(row.first, row.first + row.count):
         configuration = s.ranked[at]
         if c.partial or c.stands or s.configurations[configuration].batch <= q.length:
-            invoker = find_invoker(s, queue, configuration, predecessor, listing, ask)
+            invoker = find_invoker(s, queue, configuration, predecessor)
             if invoker >= 0:
                 return configuration, invoker
     return NOWHERE, -1

@@ -14,7 +14,6 @@ from nona.serverless.engine.layout import (
     END,
     HOME,
     PREDECESSOR,
-    REFUSED,
     STATE,
     WALK,
     WARM,
@@ -27,23 +26,19 @@ Asked = Callable[..., int]
 ANY, READY_ONLY, OTHERS = range(3)  # which invokers a round asks
 
 
-def find_invoker(
-    s: State, queue: int, configuration: int, predecessor: int, listing: bool, ask: Asked
-) -> int:
-    """The first invoker with room in the order of the queue's rules, or −1; ``listing``: refusals are told.
+def find_invoker(s: State, queue: int, configuration: int, predecessor: int) -> int:
+    """The first invoker with room in the order of the queue's rules, or −1.
 
     Where slices have to be made, invokers that need not come first.
     """
     c, q = s.clock[0], s.queues[queue]
     wanted = s.configurations[configuration]
-    if wanted.refused == c.stamp and not listing:
+    if wanted.refused == c.stamp:
         return -1
     c.short = 0
-    c.finds += 1
     for way in range(READY_ONLY, OTHERS + 1) if c.ready_first else range(ANY, ANY + 1):
         for at in range(q.rule, q.rule + q.rules):
-            c.rule = s.rules[at]
-            invoker = _by_rule(s, q.function, configuration, predecessor, way, listing, ask)
+            invoker = _by_rule(s, q.function, configuration, s.rules[at], predecessor, way)
             if invoker >= 0:
                 return invoker
     if q.asks_all and not c.short:
@@ -51,42 +46,32 @@ def find_invoker(
     return -1
 
 
-def _by_rule(
-    s: State, function: int, configuration: int, predecessor: int, way: int, listing: bool, ask: Asked
-) -> int:
+def _by_rule(s: State, function: int, configuration: int, rule: int, predecessor: int, way: int) -> int:
     """The first invoker that accepts, of those that the rule names, or −1."""
-    c = s.clock[0]
-    invokers = c.invokers
-    if c.rule == HOME or c.rule == WALK:
-        for k in range(invokers if c.rule == WALK else 1):
-            if _accepts(s, s.routes[function, k], function, configuration, way, listing, ask):
+    invokers = s.clock[0].invokers
+    if rule in (HOME, WALK):
+        for k in range(invokers if rule == WALK else 1):
+            if _accepts(s, s.routes[function, k], function, configuration, way):
                 return int(s.routes[function, k])
         return -1
-    if c.rule == PREDECESSOR:
-        named = predecessor >= 0 and _accepts(s, predecessor, function, configuration, way, listing, ask)
+    if rule == PREDECESSOR:
+        named = predecessor >= 0 and _accepts(s, predecessor, function, configuration, way)
         return predecessor if named else -1
-    if c.rule == WARM:
+    if rule == WARM:
         for i in range(invokers):
             idle = s.containers[function * invokers + i].idle > 0
-            if idle and _accepts(s, i, function, configuration, way, listing, ask):
+            if idle and _accepts(s, i, function, configuration, way):
                 return i
         return -1
-    if listing:
-        asked = _next_free(s, -1)
-        while asked >= 0 and not _accepts(s, asked, function, configuration, way, listing, ask):
-            asked = _next_free(s, asked)
-        return asked
     best = -1
     for i in range(invokers):
         better = best < 0 or _is_freer(s, i, best)
-        if better and _accepts(s, i, function, configuration, way, listing, ask):
+        if better and _accepts(s, i, function, configuration, way):
             best = i
     return best
 
 
-def _accepts(
-    s: State, invoker: int, function: int, configuration: int, way: int, listing: bool, ask: Asked
-) -> bool:
+def _accepts(s: State, invoker: int, function: int, configuration: int, way: int) -> bool:
     c, own, wanted = s.clock[0], s.invokers[invoker], s.configurations[configuration]
     enough = own.free_vcpus >= wanted.vcpus and wanted.vgpus < c.sizes
     ready = enough and (own.ready >> wanted.vgpus) & 1
@@ -95,12 +80,7 @@ def _accepts(
     short = c.limited and not has_memory(s, invoker, function)
     if short:
         c.short = 1
-    elif enough and (own.fits >> wanted.vgpus) & 1:
-        return True
-    if listing and own.asked != c.finds:  # else it was by an earlier rule
-        own.asked = c.finds
-        ask(REFUSED, configuration, invoker, short)
-    return False
+    return bool(not short and enough and (own.fits >> wanted.vgpus) & 1)
 
 
 def _is_freer(s: State, invoker: int, other: int) -> bool:
@@ -109,15 +89,6 @@ def _is_freer(s: State, invoker: int, other: int) -> bool:
     if a.free_vgpus != b.free_vgpus:
         return bool(a.free_vgpus > b.free_vgpus)
     return bool(a.free_vcpus > b.free_vcpus or (a.free_vcpus == b.free_vcpus and invoker < other))
-
-
-def _next_free(s: State, after: int) -> int:
-    """Return the next invoker in the order of what is free; the first after −1, −1 after the last."""
-    best = -1
-    for i in range(s.clock[0].invokers):
-        if (after < 0 or _is_freer(s, after, i)) and i != after and (best < 0 or _is_freer(s, i, best)):
-            best = i
-    return best
 
 
 def take_resources(

@@ -20,8 +20,7 @@ DONE, ROOM, STOPPED, NO_TIME = range(4)
 # wants more instances.
 STOP, WAITS, NOWHERE, MORE = -1, -2, -3, -4
 # What the loop asks of Python, or tells it: see :class:`nona.serverless.engine.answers.Answers`.
-PROGRESS, SNAPSHOTS, SEARCH, REFUSED, STORY, PLACE = range(6)
-STATE, BACK, BACKGROUND, SCALES, RANKED, SERVICE = range(6, 12)
+PROGRESS, SNAPSHOTS, PLACE, STATE, BACK, BACKGROUND, SCALES, RANKED, SERVICE = range(9)
 # Kinds of events. Of those of one instant the kind decides, then application, stage and number.
 END = 0  # a batch ends; number: the batch
 GPU_PHASE = 1  # a batch that shares its GPU begins to compute there; number: the batch
@@ -34,7 +33,6 @@ READY = 7  # a standing instance can serve; number: the instance
 SCALE = 8  # the numbers of instances are looked at; number: which look
 RULES = ("home", "predecessor", "warm", "walk", "most-free")
 HOME, PREDECESSOR, WARM, WALK, MOST_FREE = range(len(RULES))
-BY_POLICY, BY_INSTANCE = len(RULES), len(RULES) + 1
 SMALLEST_ROW = 0  # the row of the smallest configuration, which is forced
 RECENT = 64  # jobs over which the rate of a queue is taken
 
@@ -60,9 +58,9 @@ CLOCK = _record(
         "limit partial blocking by_slack places drops limited ready_first stands "
         "spare predicts ring memo_length memo_plans report_every "
         "coming batches lives spells messages instances states plans listed "
-        "arrived completed hits open_measured served pending happening searches stamp finds grow halted "
-        "busy_vcpus busy_vgpus stranded cold_starts prewarms rechecks misses planned stories_left "
-        "short rule wait_for bad_configuration bad_function"
+        "arrived completed hits open_measured served pending happening searches stamp grow halted "
+        "busy_vcpus busy_vgpus stranded cold_starts prewarms rechecks misses planned "
+        "short wait_for bad_configuration bad_function"
     ),
     f=(
         "now_s start_s end_s stop_s last_s next_snapshot_s keep_s weight wait_s every_s window_s "
@@ -82,9 +80,8 @@ QUEUE = _record(
     ),
     f="input_bytes slo_s least_left_s last_s area decided_s",
 )
-#: An invoker; ``fits``, ``ready``: bits of the vGPUs that a GPU has room for, and has without set-up;
-#: ``asked``: in which search it refused last.
-INVOKER = _record(i="kind gpus free_vcpus free_vgpus stranded fits ready memory asked")
+#: An invoker; ``fits``, ``ready``: bits of the vGPUs that a GPU has room for, and has without set-up.
+INVOKER = _record(i="kind gpus free_vcpus free_vgpus stranded fits ready memory")
 #: A GPU: the number of its state, the bits of its free slots, how many batches compute on it.
 GPU = _record(i="state mask active")
 #: A state of a GPU, once it is ``worked_out``.

@@ -21,18 +21,16 @@ class RunOptions:
     ``calls``: measured calls, all applications together.
     ``warmup``: calls before them; ``None``: a fifth of ``calls``, at least min(1000, ``calls``).
     ``replication``: number of the replication; it selects the random streams.
-    ``stories``: of so many batches, the first of the window, it is kept how they came to their invokers.
     ``snapshot_s``: seconds between snapshots that are kept, ``None`` for none.
     """
 
     calls: int = 20_000
     warmup: int | None = None
     replication: int = 0
-    stories: int = 0
     snapshot_s: float | None = None
 
     def __post_init__(self) -> None:
-        lowest = {"calls": 1, "warmup": 0, "replication": 0, "stories": 0}
+        lowest = {"calls": 1, "warmup": 0, "replication": 0}
         for name, least in lowest.items():
             value = getattr(self, name)
             if value is not None and value < least:

@@ -148,7 +148,6 @@ class _Simulation:
             sums=WindowSums(queue_area=np.ascontiguousarray(s.queues["area"]), **sums),
             stopped_s=float(c["now_s"]),
             seconds=time.perf_counter() - begin,
-            stories=tuple(self._answers.stories),
             snapshots=tuple(self._snapshots),
             instances=_instances(s, tracked) if c["stands"] else None,
             transfers=_transfers(s, system.network.topology.link_names) if system.network else None,

@@ -20,17 +20,14 @@ from nona.serverless.engine.containers import give_back_container, take_containe
 from nona.serverless.engine.control import find_place, make_others_pending, make_pending
 from nona.serverless.engine.gpus import give_back_resources, take_resources
 from nona.serverless.engine.layout import (
-    BY_INSTANCE,
     MORE,
     RANKED,
     READY,
     SCALE,
     SCALES,
-    SEARCH,
     SERVICE,
     SMALLEST_ROW,
     STOP,
-    STORY,
     WAIT_OVER,
     State,
     key_of,
@@ -67,7 +64,7 @@ def _scale(s: State, queue: int, ask: Asked) -> None:
 def _start(s: State, queue: int, row: int, forced: bool, ask: Asked) -> int:
     """An instance of the first configuration that has room, where it has; else −1."""
     c, q = s.clock[0], s.queues[queue]
-    configuration, invoker = find_place(s, queue, row, -1, False, ask)
+    configuration, invoker = find_place(s, queue, row, -1, ask)
     if configuration < 0:
         return -1
     number = c.instances
@@ -203,7 +200,4 @@ def _dispatch(s: State, number: int, ask: Asked) -> None:
     q = s.queues[own.queue]
     own.busy = 1
     q.row, q.decided_s, q.forced, q.missed = SMALLEST_ROW, c.now_s, own.forced, 0
-    if c.stories_left > 0 and c.start_s <= c.now_s <= c.end_s:
-        ask(SEARCH, 0, 0, 0)
-        ask(STORY, -1, BY_INSTANCE, own.configuration)
     start_batch(s, own.queue, own.configuration, own.invoker, number, ask)

@@ -45,7 +45,7 @@ from nona.serverless.policies.base import (
     standing_settings,
 )
 from nona.serverless.policies.choices import profile_s, profiled, static_shares, too_late, usable
-from nona.serverless.sharing import kinds_of_pool
+from nona.serverless.sharing import kinds_of_gpu
 from nona.serverless.system import ServerlessSystem
 
 
@@ -143,8 +143,8 @@ class FastGsharePlanner:
         self._most = int(system.space.batch.max())
         self._plans: dict[tuple[int, int, int], Plan] = {}
         self._vgpus = [int(g) for g in system.space.vgpus]
-        pools = zip(dict.fromkeys(system.invokers), kinds_of_pool(system), strict=True)
-        self._most_free = {node: pool.vgpus for node, pool in pools}
+        gpus = zip(dict.fromkeys(system.invokers), kinds_of_gpu(system), strict=True)
+        self._most_free = {node: gpu.vgpus * node.gpus for node, gpu in gpus}
         self._late: dict[int, list[list[int]]] = {}
         self._slices = looks_for_slices(system)
         self.place: Place | None = self._best_place

@@ -7,9 +7,8 @@ from nona.registry import Registry
 from nona.serverless.policies import aquatope, fixed, gshare, infless, orion
 from nona.serverless.policies.base import Policy
 from nona.serverless.policies.esg import policy as esg
-from nona.serverless.policies.esg import waiting as esg_wait
 
-_MODULES = (esg, esg_wait, infless, gshare, orion, aquatope, fixed)
+_MODULES = (esg, infless, gshare, orion, aquatope, fixed)
 POLICIES: Registry[Policy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)
 
 

@@ -14,7 +14,7 @@ from nona.gpu_sharing.registry import WAYS
 from nona.hardware.mig import board
 from nona.options import Options
 from nona.report.serverless.findings import keeps_most
-from nona.report.serverless.layouts import layout_rows, story_rows
+from nona.report.serverless.layouts import layout_rows
 from nona.results.serverless import Oracle, PolicyOutcome, ServerlessReport, Setting
 from nona.results.serverless_charts import LayoutNode, Layouts, ServerlessOutcome
 from nona.scenario.schema import Scenario
@@ -156,7 +156,6 @@ def simulate_serverless_scenario(
     calls: int | None = None,
     replications: int | None = None,
     workers: int = 1,
-    stories: int = 0,
     snapshot_s: float | None = None,
     oracle: bool = True,
     on_progress: OnProgress | None = None,
@@ -167,7 +166,7 @@ def simulate_serverless_scenario(
     ``policies``: names, in place of the scenario's; options are those of the scenario's entry of that name.
     ``calls``, ``replications``: in place of ``simulation.jobs`` and ``simulation.replications``.
     ``workers``: processes; results do not depend on it.
-    ``stories``, ``snapshot_s``: as :class:`~nona.serverless.engine.options.RunOptions` has them.
+    ``snapshot_s``: as :class:`~nona.serverless.engine.options.RunOptions` has it.
     ``on_progress``: may raise :class:`~nona.simulation.run.Cancelled`.
 
     Raises ``NonaError`` when the scenario is not serverless, or a policy or option is not known.
@@ -179,7 +178,6 @@ def simulate_serverless_scenario(
     run = RunOptions(
         calls=measured,
         warmup=_warmup(scenario, system, chosen, measured, workers),
-        stories=stories,
         snapshot_s=snapshot_s,
     )
     count = scenario.simulation.replications if replications is None else replications
@@ -296,7 +294,6 @@ def serverless_outcome(scenario: Scenario, result: ServerlessResult, date: str) 
             nodes=tuple(_node(n) for n in system.invokers),
             rows={name: layout_rows(run, system) for name, run in first.items()},
         ),
-        stories={name: story_rows(run, system) for name, run in first.items()},
     )
 
 

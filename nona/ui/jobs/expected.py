@@ -100,7 +100,6 @@ EXPECTED: Mapping[str, Callable[[Scenario, Options], float]] = MappingProxyType(
         "serverless-sharing": lambda scenario, options: 5 * _calls(scenario, options),
         "serverless-over": lambda scenario, options: 10 * _calls(scenario, options),
         "serverless-nodes": lambda scenario, options: 10 * _calls(scenario, options),
-        "serverless-schedulers": _calls,
         "training": _training,
         "training-one-more": _training,
         "training-elastic": lambda scenario, options: 60.0,

@@ -60,7 +60,6 @@ def _kind(name: str, noun: str, parts: tuple[str, ...], run: str, quick: bool = 
 
 
 _PLANNED = (*SIMULATION_PARTS, "plan")
-_SCHEDULED = (*_SERVERLESS, "schedulers")
 KINDS: Registry[TaskKind] = Registry(
     "Job",
     (
@@ -80,7 +79,6 @@ KINDS: Registry[TaskKind] = Registry(
         _kind("serverless-sharing", "comparison of sharing", _SERVERLESS, "serverless:compare_ways"),
         _kind("serverless-over", "search for knees", _SERVERLESS, "serverless:run_over"),
         _kind("serverless-nodes", "search for nodes", _SERVERLESS, "serverless:find_nodes"),
-        _kind("serverless-schedulers", "run of schedulers", _SCHEDULED, "serverless:run_schedulers"),
         _kind("training", "training run", _TRAINING, "training:run_training"),
         _kind("training-one-more", "comparison of GPUs", _TRAINING, "training:add_one_gpu"),
         _kind("training-elastic", "run of elastic jobs", _ELASTIC, "training:run_elastic"),

@@ -16,7 +16,7 @@ from nona.tables import share_text
 from nona.ui.jobs.registry import Job
 from nona.ui.models.loading import fetch
 from nona.ui.pages.run_page import RunPage, Tab
-from nona.ui.pages.serverless_comparisons import nodes_tab, over_tab, schedulers_tab, sharing_tab
+from nona.ui.pages.serverless_comparisons import nodes_tab, over_tab, sharing_tab
 from nona.ui.pages.serverless_form import controls, summary
 from nona.ui.pages.serverless_functions import functions_tab
 from nona.ui.pages.serverless_results import files, latency_tab, layouts_tab, policies_tab
@@ -291,7 +291,6 @@ SERVERLESS = RunPage(
         "Up to what load?": Tab(always=over_tab),
         "GPU layouts": Tab(layouts_tab),
         "Nodes": Tab(always=nodes_tab),
-        "DAG schedulers": Tab(always=schedulers_tab),
     },
     files=files,
     command="serverless",

@@ -1,8 +1,6 @@
-"""Comparisons on the page: loads, nodes, ways of sharing, schedulers."""
+"""Comparisons on the page: loads, nodes, ways of sharing."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import streamlit as st
 
@@ -17,19 +15,11 @@ from nona.report.serverless.figures import (
     nodes_figure,
     over_alt,
     over_figure,
-    pareto_figure,
     under_ways,
     ways_title,
 )
 from nona.report.serverless.figures import ways as way_table
-from nona.report.serverless.findings import (
-    PER,
-    USD,
-    nodes,
-    nodes_finding,
-    over_oracle,
-    pareto_title,
-)
+from nona.report.serverless.findings import nodes, nodes_finding
 from nona.report.serverless.over import knees, over_finding, over_points, over_setting
 from nona.report.sweeps import parse_values
 from nona.results.serverless import (
@@ -37,17 +27,14 @@ from nona.results.serverless import (
     MOST_REPLICATIONS,
     NodesReport,
     NodesRequest,
-    Outcome,
     OverReport,
     OverRequest,
-    SchedulersReport,
     WaysReport,
 )
 from nona.results.serverless_charts import ServerlessOutcome
-from nona.study.serverless.comparisons import LEFT_OUT, ways_for
+from nona.study.serverless.comparisons import ways_for
 from nona.study.serverless.knees import MOST_CALLS, SWEPT, over_number
 from nona.study.sweep_numbers import LOAD, Number
-from nona.tables import SHARE, TIME, Column, Table
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.pages.serverless_results import choose_one
@@ -246,67 +233,6 @@ def _sharing_answer(state: AppState, data: WaysReport) -> None:
         chart(figure, "Cost", "way-costs", alt)
     table(way_table(ways), "serverless-ways", "Every way of sharing with its figures")
     st.caption(" ".join(f"{w.title}: {w.about}." for w in WAYS.values() if w.name in ways))
-
-
-class _Entrant(NamedTuple):
-    name: str
-    outcome: Outcome
-    policy: bool
-
-
-BESIDE = Table[_Entrant](
-    "",
-    (
-        Column("name", lambda r: r.name),
-        Column("kind", lambda r: "policy" if r.policy else "DAG scheduler"),
-        Column("state", lambda r: r.outcome.state),
-        Column("SLOs kept", lambda r: r.outcome.slo_hit_rate, SHARE, interval=True),
-        Column(f"$ per {PER:,} calls", lambda r: r.outcome.cost_per_call_usd, USD, interval=True),
-        Column("mean latency", lambda r: r.outcome.latency_s.mean, TIME),
-        Column("p95", lambda r: r.outcome.latency_s.p95, TIME),
-    ),
-)
-
-
-def schedulers_tab(state: AppState, data: ServerlessOutcome | None) -> None:
-    """The result without batching and sizing: every function a task on the smallest slice."""
-    st.markdown(
-        "What if no policy batched or sized? Every function becomes a task at the smallest configuration, "
-        "every vGPU runs one at a time, and the schedulers of the Simulation page place the tasks."
-    )
-    st.caption(plain(f"Not the same platform: {LEFT_OUT}."))
-    names = ", ".join(s.name for s in state.scenario.schedulers)
-    run_area(
-        state,
-        Run(
-            kind="serverless-schedulers",
-            label="Run the DAG schedulers",
-            of=SchedulersReport,
-            answer=lambda state, report: _schedulers_answer(report, data),
-            before=plain(f"The scenario's schedulers: {names}; change them on the Simulation page."),
-            command="serverless",
-            words=("--dag-schedulers",),
-        ),
-    )
-
-
-def _schedulers_answer(report: SchedulersReport, data: ServerlessOutcome | None) -> None:
-    policies = data.report.policies if data is not None else {}
-    oracle = data.report.oracle if data is not None else None
-    rows: dict[str, Outcome] = {**policies, **report.schedulers}
-    chart(
-        pareto_figure(report.schedulers, oracle),
-        pareto_title(rows),
-        "serverless-schedulers",
-        "Share of SLOs kept against cost per 1,000 calls for every DAG scheduler, with 95 % intervals; the "
-        "policies are in the table",
-    )
-    shown = BESIDE.of(_Entrant(n, p, n in policies) for n, p in rows.items())
-    table(shown, "serverless-scheduler-rows", "Every scheduler and policy with SLOs kept, cost and latency")
-    if data is None:
-        st.caption("Run the policies above to compare them with the schedulers.")
-    elif over_oracle(rows, oracle):
-        st.caption("The oracle bounds the policies; schedulers on this simpler platform may fall below it.")
 
 
 def over_charts(report: OverReport, key: str) -> None:

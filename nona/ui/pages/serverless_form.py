@@ -10,12 +10,9 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.gpu_sharing.registry import WAYS
-from nona.report.serverless.functions import DEFAULTS, SHIPPED
 from nona.report.text import counted
 from nona.scenario.words import words
-from nona.serverless.functions import function_names, shipped_function
 from nona.serverless.policies.registry import POLICIES
-from nona.serverless.provenance import TAGS, provenance
 from nona.study.planning.question import cost_note
 from nona.study.serverless.preparation import prices_by_gpu
 from nona.ui.form import field, fields, form
@@ -23,7 +20,6 @@ from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import listed, plain
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
-from nona.ui.widgets.results import table
 
 OWN, ROWS = "own", "rows"
 
@@ -111,22 +107,6 @@ def choose_preset(state: AppState, preset: Preset) -> bool:
     return shown == OWN
 
 
-def _provenance_panel(state: AppState) -> None:
-    panel = st.expander(
-        "Where the defaults come from", icon=":material/source:", on_change="rerun", key="provenance-open"
-    )
-    if not panel.open:
-        return
-    with panel:
-        st.markdown("\n".join(f"* **{tag}**: {meaning}" for tag, meaning in TAGS.items()))
-        alt = "Every default of the serverless model: value, how sure it is, source, where to change it"
-        table(DEFAULTS.of(provenance()), "serverless-defaults", alt)
-        st.markdown("**Functions**")
-        alt = "The shipped functions: time at the smallest configuration, cold start, input, source"
-        shipped = filter(None, map(shipped_function, function_names()))
-        table(SHIPPED.of(shipped), "serverless-functions", alt)
-
-
 PART = "serverless"
 VGPUS_HELP = "Each GPU is 7 vGPUs, or as many as its MIG board has slices."
 PLATFORM = {
@@ -147,7 +127,6 @@ def _platform_controls(state: AppState) -> None:
             c = spec.configurations
             n = len(c.batch) * len(c.vcpus) * len(c.vgpus)
             st.caption(f"{n} configurations per function; the grid is assumed, the paper says 256.")
-    _provenance_panel(state)
 
 
 def _price_by_server(state: AppState) -> None:

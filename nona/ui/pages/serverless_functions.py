@@ -1,4 +1,4 @@
-"""The tab of the functions: where their times are from, the default law, the fits."""
+"""The tab of the functions: where their times are from, the default law."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from functools import partial
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.report.serverless.functions import FITS, fit_figure, fit_title, fits_finding, function_times
+from nona.report.serverless.functions import function_times
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.scenario.file import scenario_hash
 from nona.serverless.functions import beside_times, network_names
-from nona.serverless.measurements import SOURCE, measured_points, shipped_fits
 from nona.serverless.profiles import read_profile, rows_of
 from nona.serverless.system import ServerlessSystem
 from nona.study.serverless.preparation import prepare_serverless
@@ -22,7 +21,7 @@ from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import whose
 from nona.ui.widgets.fields import late, plain, stored_name, upload
-from nona.ui.widgets.results import chart, table
+from nona.ui.widgets.results import table
 
 PATH = ("serverless", "functions")
 DEFAULT, IN_FILE = "its default", "as in the scenario's file"
@@ -85,22 +84,6 @@ def _take(state: AppState, name: str, file: str, data: bytes) -> None:
     _set(state, name, kept, (kept,))
 
 
-def _fit_views() -> None:
-    fits = {fit.network: fit for fit in shipped_fits()}
-    st.markdown("**Measured networks**")
-    st.caption(
-        f"Source: {plain(SOURCE)}. Law for b jobs on g vGPUs: max(F, (a + k · b) / g^α), fitted by least "
-        f"mean relative error. {plain(fits_finding(tuple(fits.values())))}"
-    )
-    name = choose_one("Network", list(fits), "fit-network", "The network whose measured times are drawn.")
-    fit = fits[name]
-    alt = "Measured milliseconds of a batch by its size, for each slice, with the fitted law as a line"
-    chart(fit_figure(measured_points(name), fit.law), fit_title(fit), "serverless-fit", alt)
-    with st.expander("All fits and their errors", icon=":material/table:"):
-        alt = "For each network the fitted law, its error, and its error on slices and batches left out"
-        table(FITS.of(fits.values()), "serverless-fits", alt)
-
-
 def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     try:
         system = _system(state)
@@ -111,7 +94,6 @@ def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
         table(function_times(system), "serverless-function-times", alt)
         _choose_times(state, tuple(f.name for f in system.functions))
     _default_law(state)
-    _fit_views()
 
 
 def _default_law(state: AppState) -> None:

@@ -1,4 +1,4 @@
-"""ESG's search explained step by step, and how first batches got their invokers."""
+"""ESG's search explained step by step."""
 
 from __future__ import annotations
 
@@ -8,20 +8,17 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from nona.errors import NonaError, SimulationError
+from nona.errors import NonaError
 from nona.options import Options
 from nona.report.figures import BAD, GOOD, PALETTE
-from nona.report.serverless.layouts import story_line
 from nona.report.serverless.searches import best_paths, search_data
 from nona.results.serverless_charts import SearchSteps, ServerlessOutcome
 from nona.scenario.file import scenario_hash
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.esg.explain import Explanation, explain
-from nona.serverless.policies.esg.policy import EsgPlanner
-from nona.serverless.policies.registry import get_policy
+from nona.serverless.policies.esg.policy import EsgPlanner, esg_planner
 from nona.serverless.system import ServerlessSystem
 from nona.study.serverless.preparation import prepare_serverless
-from nona.tables import of_mappings
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
@@ -36,34 +33,6 @@ def _search_view(key: str, search: SearchSteps) -> None:
     mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
     colours = {"path": PALETTE[0], "best": GOOD, "time": BAD, "cost": PALETTE[2]}
     _component(key=key, data={**data, "sig": mark, "colours": colours})
-
-
-def _stories(data: ServerlessOutcome | None) -> None:
-    st.subheader("Where the batches went", anchor=False)
-    stories = {name: rows for name, rows in data.stories.items() if rows} if data is not None else {}
-    if not stories:
-        st.caption("Run the policies to see which invokers refused the first batches of each, and why.")
-        return
-    left, right = st.columns([1, 3])
-    with left:
-        policy = choose_one("Run of", list(stories), "story-policy", "The policy to show.")
-    rows = stories[policy]
-    texts = {f"{k}: {story_line(row)}": row for k, row in enumerate(rows, start=1)}
-    with right:
-        hint = "The first batches of the measured window. Choose one with refused attempts to see why."
-        chosen = choose_one("Batch", list(texts), "story-batch", hint)
-    row = texts[chosen]
-    ranked = ", then ".join(row.ranked)
-    st.markdown(
-        f"At {row.dispatched_s:.3f} s, after {1e3 * row.waited_s:.1f} ms in the queue, **{row.jobs} "
-        f"of {plain(row.stage)}** ({plain(row.application)}) could run on: {plain(ranked)}."
-    )
-    if row.refusals:
-        alt = "Every invoker that refused: for which configuration, by which rule, why"
-        table(of_mappings([r.to_json() for r in row.refusals]), "story-refusals", alt)
-    else:
-        st.caption("No invoker refused.")
-    st.caption(plain(story_line(row)) + ".")
 
 
 LONGEST_QUEUE = 64
@@ -95,7 +64,6 @@ def search_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     if explanation.trace.steps:
         _search_view("search-view", search_data(explanation, system.space))
     _best(system, explanation)
-    _stories(data)
 
 
 def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:
@@ -106,10 +74,7 @@ def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:
         spec = state.scenario.serverless
         options: Options = next((p.options for p in spec.policies if p.name == "esg"), {}) if spec else {}
         system = prepare_serverless(state.scenario, state.uploads.sources)
-        planner = get_policy("esg").prepare(system, options)
-        if not isinstance(planner, EsgPlanner):
-            raise SimulationError("Policy 'esg': another policy is registered by this name; rename it.")
-        prepared = Prepared(mark, system, planner)
+        prepared = Prepared(mark, system, esg_planner(system, options))
         state.choices.keep(prepared)
     return prepared.system, prepared.planner
 

@@ -18,7 +18,6 @@ from nona.study.serverless import comparisons, run
 from nona.study.serverless.knees import policies_over
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.shipped import now_text
-from nona.study.simulation import SimulationProgress
 from nona.ui.tasks.desk import (
     Desk,
     WaysAsked,
@@ -89,7 +88,6 @@ class PlatformWatch:
         )
 
 
-STORIES = 40  # batches of each policy whose way to their invoker is kept
 LIVE_EVERY_S = 1.0  # of curves
 FEW_CALLS = 6000  # in all runs: below, processes of their own cost more than they save
 
@@ -116,7 +114,6 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> ServerlessOutcome:
         sources,
         system=system,
         workers=processes(len(run.chosen_policies(scenario)) * size.jobs * size.replications, FEW_CALLS),
-        stories=STORIES,
         on_progress=report,
     )
     outcome = run.serverless_outcome(scenario, result, now_text())
@@ -163,13 +160,3 @@ def run_over(spec: Mapping[str, Any], desk: Desk) -> OverReport:
     workers, tell = processes(calls, FEW_CALLS), partial(desk.tell, every_s=LIVE_EVERY_S)
     _begin(desk)
     return policies_over(scenario, asked, sources, workers=workers, on_progress=tell)
-
-
-def run_schedulers(spec: Mapping[str, Any], desk: Desk) -> serverless.SchedulersReport:
-    scenario, sources = scenario_of(spec), sources_of(spec)
-
-    def report(progress: SimulationProgress) -> None:
-        desk.tell(progress.fraction, f"{progress.scheduler}, each stage a task")
-
-    desk.emit({"fraction": 0.0, "text": "Making a task of every function"})
-    return comparisons.simulate_dag_schedulers(scenario, sources, on_progress=report)

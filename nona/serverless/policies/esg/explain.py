@@ -224,15 +224,14 @@ class Explanation:
 def explain(planner: EsgPlanner, ask: Ask, most_steps: int = MOST_STEPS) -> Explanation:
     """Explain the answer of ``planner`` to ``ask``, with the first ``most_steps`` steps of its search.
 
-    The steps are those of the best-first search with both blades, over the configurations that the
-    policy's form of it keeps (all forms find the same paths).
+    The steps are those of the compiled search, over the configurations that it keeps.
     """
     system, app = planner.system, planner.system.applications[ask.application]
     batch, stages = planner.batch_limit(ask.length), planner.stages(ask)
     slack_s = planner.rounded_s(ask, batch)
     limit_s = planner.limit_s(ask, slack_s)
     group, options = planner.group(ask.application, stages, batch), planner.options
-    tables = group.searched(options.search, options.k)
+    tables = group.searched(options.k)
     answer = planner.cheapest(ask.application, stages, batch, limit_s)
     steps = trace(tables, limit_s, options.k, most_steps)
     kept, all_of = (tuple(t.choices.tolist()) for t in (tables, group.tables))

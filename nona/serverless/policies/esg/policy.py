@@ -24,7 +24,6 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import floor, inf
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ import numpy as np
 from nona.arrays import Floats
 from nona.decomposition import VIRTUAL, decompose
 from nona.graph.dag import Dag
-from nona.options import Setting
+from nona.options import Options, Setting
 from nona.registry import Look
 from nona.scenario.serverless import LATE
 from nona.serverless.policies.base import (
@@ -42,7 +41,7 @@ from nona.serverless.policies.base import (
     Policy,
 )
 from nona.serverless.policies.choices import CarriedPlans, profile_s, profiled
-from nona.serverless.policies.esg.search import DEFAULT, VARIANTS, GroupSearch, Scratch, SearchResult
+from nona.serverless.policies.esg.search import GroupSearch, Scratch, SearchResult
 from nona.serverless.sharing import holdable
 from nona.serverless.system import ServerlessSystem
 
@@ -217,12 +216,8 @@ def _group(chain: Chain, most: int, group: list[tuple[int, ...]]) -> None:
             run.append(element)
 
 
-#: Seconds of one core per search, and per path looked at by each form, as ``python -m benchmarks
-#: esg_search`` measures them. ``thinned`` looks at few paths and opens many of them, so each takes longer.
-BASE_S = 2e-5
-STEP_S = MappingProxyType(
-    {"thinned": 1.5e-8, "two-blades": 3e-9, "stages": 2.5e-9, "best-first": 2e-7, "exhaustive": 4e-9}
-)
+#: Seconds of one core per search, and per path looked at, as ``python -m benchmarks esg_search`` measures.
+BASE_S, STEP_S = 2e-5, 1.5e-8
 MEMO = 100_000  # answers that a planner remembers
 
 
@@ -233,7 +228,6 @@ class EsgOptions:
     group: int
     k: int
     later_batches: str
-    search: str
     replan: bool
     step_s: float
     base_s: float
@@ -309,9 +303,9 @@ class EsgPlanner:
     def cheapest(self, application: int, stages: tuple[int, ...], batch: int, limit_s: float) -> SearchResult:
         """Search, with the answer for the case that no path is in time."""
         group, options = self.group(application, stages, batch), self.options
-        answer = group.search(limit_s, options.k, options.search)
+        answer = group.search(limit_s, options.k)
         if not answer.feasible and not LATE.find(self.system.dispatch.late).fastest:
-            answer = replace(group.search(inf, options.k, options.search), feasible=False)
+            answer = replace(group.search(inf, options.k), feasible=False)
         return answer
 
     def rounded_s(self, ask: Ask, batch: int) -> float:
@@ -368,14 +362,8 @@ class EsgPlanner:
         return tuple(plan), looked
 
 
-def options_of(chosen: Mapping[str, Any]) -> EsgOptions:
-    """The options of ESG among the chosen ones; the time of a step is that of the search's form."""
-    own = {field.name: chosen[field.name] for field in fields(EsgOptions)}
-    return EsgOptions(**{**own, "step_s": STEP_S[own["search"]] if own["step_s"] is None else own["step_s"]})
-
-
 def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> EsgPlanner:
-    return EsgPlanner(system, options_of(options))
+    return EsgPlanner(system, EsgOptions(**{field.name: options[field.name] for field in fields(EsgOptions)}))
 
 
 POLICY = Policy(
@@ -404,19 +392,10 @@ POLICY = Policy(
             "Batches planned for later stages: at most the current queue (queue), or any.",
             words=("queue", "any"),
         ),
-        "search": Setting(
-            DEFAULT,
-            f"Form of the search, all with equal results: {', '.join(VARIANTS)}.",
-            words=tuple(VARIANTS),
-        ),
         "replan": Setting(
             True, "Search before every stage (true), or once before the first and keep its plan (false)."
         ),
-        "step_s": Setting(
-            None,
-            "Seconds charged per path examined; none: as measured on one core for this form.",
-            kind=float,
-        ),
+        "step_s": Setting(STEP_S, "Seconds charged per path examined; by default as measured on one core."),
         "base_s": Setting(BASE_S, "Seconds charged per search in addition."),
         "slack_resolution": Setting(
             1e-3, "Seconds to which the slack is rounded down before a search; 0: not at all."
@@ -424,3 +403,9 @@ POLICY = Policy(
     },
     look=Look("#6366f1", "solid", "circle"),
 )
+
+
+def esg_planner(system: ServerlessSystem, options: Options) -> EsgPlanner:
+    """The planner, as the policy prepares it, for those who look into its search."""
+    chosen = POLICY.chosen(options)
+    return _build(POLICY.under(system, chosen), chosen)

@@ -1,4 +1,4 @@
-"""The compiled searches: best first with both blades, stage by stage, exhaustive.
+"""The compiled search: best first with both blades.
 
 The short list has one path for each first configuration. ``unit`` is that of the first function: a path's
 code divided by it tells the first configurations apart.
@@ -18,17 +18,12 @@ in order of cost: when a path is taken off the heap, its next sibling and its fi
 paths leave the heap in order of (cost, time, code), so the first to begin with a configuration is the best
 that does, and the search ends with the k-th (Hart, Nilsson, Raphael 1968). Paths that begin with a
 configuration that has its answer are dropped when they leave the heap.
-
-Configurations are taken in order of cost; the time blade skips one, the cost blade ends the row, since all
-that follow are dearer. The best known completions are kept from stage to stage: as each begins with
-another configuration, none is counted twice, so that the k-th bound is never too tight.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from nona.arrays import Floats, Ints
 from nona.compiled import compiled
 from nona.serverless.policies.esg.tables import Heap, Path, Paths, Tables
 
@@ -115,13 +110,6 @@ def drop_first(heap: Heap, size: int) -> int:
 DEPTH_BITS = 16  # a place in the tree is depth · 2^16 + rank
 
 
-class Limits(NamedTuple):
-    """Seconds that a path may take, and whether blades cut."""
-
-    limit_s: float
-    blades: bool
-
-
 class Counts(NamedTuple):
     """Entries on the heap, known completions, extensions looked at."""
 
@@ -132,20 +120,19 @@ class Counts(NamedTuple):
 
 @compiled
 def best_first(
-    f: Tables, limits: Limits, heap: Heap, completions: Paths, best: Paths
+    f: Tables, limit_s: float, heap: Heap, completions: Paths, best: Paths
 ) -> tuple[int, int, int]:
     """(paths found, looked at, opened), the paths in ``best``; −1 found when the heap is too small.
 
     Looked at are all extensions of opened paths that are tested; opened those that no blade cuts.
-    ``known`` has room for the best known completions, as many as ``best``.
+    ``completions`` has room for the best known completions, as many as ``best``.
     """
-    complete, have = 0, 0
-    if limits.blades:
-        if f.least_s[0] > limits.limit_s:
-            return 0, 0, 0
-        have = note(completions, 0, Path(f.fast_usd[0], f.least_s[0], f.fast_code[0]), f.unit[0])
+    if f.least_s[0] > limit_s:
+        return 0, 0, 0
+    complete = 0
+    have = note(completions, 0, Path(f.fast_usd[0], f.least_s[0], f.fast_code[0]), f.unit[0])
     root = Path(0.0, 0.0, 0 * f.fast_code[0])  # its code has the type of all codes
-    counts = _open(f, limits, heap, completions, (0, 0, root), Counts(0, have, 0))
+    counts = _open(f, limit_s, heap, completions, (0, 0, root), Counts(0, have, 0))
     opened, last = counts.size, len(f.choices) - 1
     while counts.size > 0 and complete < len(best.codes):
         if counts.size + 2 > len(heap.places):
@@ -159,44 +146,21 @@ def best_first(
         opened -= counts.size
         path = Path(low.cost - f.least_usd[i + 1], low.time - f.least_s[i + 1], low.code)
         if i < last:
-            counts = _open(f, limits, heap, completions, (i + 1, 0, path), counts)
-        elif path.time <= limits.limit_s:
+            counts = _open(f, limit_s, heap, completions, (i + 1, 0, path), counts)
+        else:
             best.sums[complete, 0], best.sums[complete, 1] = path.cost, path.time
             best.codes[complete] = path.code
             complete += 1
         code = path.code - (f.number[i, rank] + 1) * f.unit[i]
         before = Path(path.cost - f.cost[i, rank], path.time - f.time[i, rank], code)
-        counts = _open(f, limits, heap, completions, (i, rank + 1, before), counts)
+        counts = _open(f, limit_s, heap, completions, (i, rank + 1, before), counts)
         opened += counts.size
     return complete, counts.looked, opened
 
 
 @compiled
-def least_costs(
-    f: Tables,
-    limits_s: Floats,
-    blades: bool,
-    heap: Heap,
-    lists: tuple[Paths, Paths],
-    costs: Floats,
-    many: Ints,
-) -> int:
-    """For each of the limits the cost of the best path, −1 without any, and how many were looked at.
-
-    Returns for how many of them; fewer than all when the heap is too small. ``lists`` are ``known`` and
-    ``best``.
-    """
-    for at in range(len(limits_s)):
-        complete, looked, _ = best_first(f, Limits(limits_s[at], blades), heap, lists[0], lists[1])
-        if complete < 0:
-            return at
-        costs[at], many[at] = (lists[1].sums[0, 0] if complete > 0 else -1.0), looked
-    return len(limits_s)
-
-
-@compiled
 def _open(
-    f: Tables, limits: Limits, heap: Heap, completions: Paths, start: tuple[int, int, Path], counts: Counts
+    f: Tables, limit_s: float, heap: Heap, completions: Paths, start: tuple[int, int, Path], counts: Counts
 ) -> Counts:
     """Put the first extension that no blade cuts on the heap.
 
@@ -208,118 +172,18 @@ def _open(
     while rank < f.choices[i]:
         looked += 1
         low_s = path.time + f.time[i, rank] + f.least_s[i + 1]
-        if limits.blades and low_s > limits.limit_s:
+        if low_s > limit_s:
             rank += 1
             continue
         paid = path.cost + f.cost[i, rank]
         code = path.code + (f.number[i, rank] + 1) * f.unit[i]
         low = Path(paid + f.least_usd[i + 1], low_s, code)
-        if limits.blades:
-            if have > worst:
-                bound = Path(completions.sums[worst, 0], completions.sums[worst, 1], completions.codes[worst])
-                if comes_before(bound, low):
-                    break
-            done = Path(paid + f.fast_usd[i + 1], low_s, code + f.fast_code[i + 1])
-            have = note(completions, have, done, f.unit[0])
-        size = push(heap, size, low, (i << DEPTH_BITS) + rank)
-        break
-    return Counts(size, have, looked)
-
-
-class StageCounts(NamedTuple):
-    """Known completions, paths kept in this stage, extensions looked at."""
-
-    have: int
-    kept: int
-    looked: int
-
-
-@compiled
-def stage_by_stage(
-    f: Tables, limit_s: float, lists: tuple[Paths, Paths], completions: Paths, best: Paths
-) -> tuple[int, int, int]:
-    """(paths found, looked at, opened), the paths in ``best``; −1 found when the lists are too small.
-
-    ``lists`` have room for the partial paths of two stages, ``known`` for as many completions as ``best``.
-    """
-    if f.least_s[0] > limit_s:
-        return 0, 0, 0
-    (old, new), many, looked, opened, have = lists, 1, 0, 0, 0
-    old.sums[0, 0], old.sums[0, 1], old.codes[0] = 0.0, 0.0, 0
-    for i in range(len(f.choices)):
-        counts = StageCounts(have, 0, looked)
-        for p in range(many):
-            if counts.kept + f.choices[i] > len(new.codes):
-                return -1, counts.looked, opened
-            path = Path(old.sums[p, 0], old.sums[p, 1], old.codes[p])
-            counts = _extend(f, (i, limit_s, path), new, completions, counts)
-        have, many, looked = counts.have, counts.kept, counts.looked
-        opened += many
-        old, new = new, old
-    complete = 0
-    for p in range(many):
-        complete = note(best, complete, Path(old.sums[p, 0], old.sums[p, 1], old.codes[p]), f.unit[0])
-    return complete, looked, opened
-
-
-@compiled
-def _extend(
-    f: Tables, start: tuple[int, float, Path], new: Paths, completions: Paths, counts: StageCounts
-) -> StageCounts:
-    """One partial path by every configuration of a function; ``start``: the function, the limit, the path."""
-    i, limit_s, path = start
-    have, kept, looked = counts
-    worst = len(completions.codes) - 1
-    for rank in range(f.choices[i]):
-        looked += 1
-        taken = path.time + f.time[i, rank]
-        low_s = taken + f.least_s[i + 1]
-        if low_s > limit_s:
-            continue
-        paid = path.cost + f.cost[i, rank]
-        code = path.code + (f.number[i, rank] + 1) * f.unit[i]
         if have > worst:
             bound = Path(completions.sums[worst, 0], completions.sums[worst, 1], completions.codes[worst])
-            if comes_before(bound, Path(paid + f.least_usd[i + 1], low_s, code)):
+            if comes_before(bound, low):
                 break
         done = Path(paid + f.fast_usd[i + 1], low_s, code + f.fast_code[i + 1])
         have = note(completions, have, done, f.unit[0])
-        new.sums[kept, 0], new.sums[kept, 1], new.codes[kept] = paid, taken, code
-        kept += 1
-    return StageCounts(have, kept, looked)
-
-
-class Trail(NamedTuple):
-    """The path to where the search stands, at every depth, and the next rank to try there."""
-
-    paths: Paths
-    rank: Ints
-
-
-@compiled
-def every_path(f: Tables, limit_s: float, trail: Trail, best: Paths) -> tuple[int, int, int]:
-    """(paths found, looked at, the same again), the paths in ``best``.
-
-    ``trail`` has room for a path more than there are functions.
-    """
-    n, looked, complete, i = len(f.choices), 0, 0, 0
-    sums, codes, rank = trail.paths.sums, trail.paths.codes, trail.rank
-    sums[0, 0], sums[0, 1], codes[0] = 0.0, 0.0, 0
-    rank[0] = 0
-    while i >= 0:
-        r = rank[i]
-        if r == f.choices[i]:
-            i -= 1
-            continue
-        rank[i] = r + 1
-        looked += 1
-        code = codes[i] + (f.number[i, r] + 1) * f.unit[i]
-        path = Path(sums[i, 0] + f.cost[i, r], sums[i, 1] + f.time[i, r], code)
-        if i == n - 1:
-            if path.time <= limit_s:
-                complete = note(best, complete, path, f.unit[0])
-            continue
-        i += 1
-        sums[i, 0], sums[i, 1], codes[i] = path.cost, path.time, path.code
-        rank[i] = 0
-    return complete, looked, looked
+        size = push(heap, size, low, (i << DEPTH_BITS) + rank)
+        break
+    return Counts(size, have, looked)
