@@ -158,7 +158,7 @@ def test_an_unknown_option_is_refused_with_the_known_ones(name):
 
 
 WRONG = {
-    "esg": {"k": 0, "group": 2.5, "search": "blades", "replan": "no", "later_batches": 4, "step_s": -1},
+    "esg": {"k": 0, "group": 2.5, "replan": "no", "later_batches": 4, "step_s": -1},
     "infless": {"wait": 1, "batch_vcpus": "yes", "gpu_share": 1.5, "vcpu_weight": 0, "search_s": -1},
     "fast-gshare": {"ranked": 0, "search_s": None},
     "orion": {"cutoff_s": "soon", "step_s": True, "rounds": 2.5, "percentile": 100, "priority": "luck"},

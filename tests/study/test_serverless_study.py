@@ -118,11 +118,9 @@ def test_claims_hold_where_they_are_true_and_fail_where_they_are_not():
     assert any("search" in n for n in again)
 
 
-def test_every_alternative_changes_something_and_names_a_known_default():
-    known = {"load"}
+def test_every_alternative_changes_something():
     scenario = setting(SETTINGS[0])
     for row in ALTERNATIVES:
-        assert row.key in known, row.name
         if row.policy:
             (option, value), *rest = row.options.items()
             assert not rest
