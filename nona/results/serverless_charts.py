@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pydantic import model_validator
+
 from nona.results.document import Document, Figure, Outcome
 from nona.results.serverless import ServerlessReport
 
@@ -56,6 +58,12 @@ class ServerlessOutcome(Outcome):
 
     report: ServerlessReport
     layouts: Layouts
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_versions(cls, value: object) -> object:
+        """Results that were saved with the first dispatches of each policy open without them."""
+        return {k: v for k, v in value.items() if k != "stories"} if isinstance(value, dict) else value
 
 
 class PolicySoFar(Document):
