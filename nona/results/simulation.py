@@ -9,7 +9,7 @@ from pydantic import Field
 
 from nona.results.document import Document, Estimate, Figure, Interval, OffRange, Optional
 
-Verdict = Literal["faster", "slower", "not told apart", "overloaded", "queries dropped"]
+Verdict = Literal["faster", "slower", "not told apart", "overloaded"]
 
 
 class PairedMean(Estimate):
@@ -140,8 +140,6 @@ class ModelResult(Document):
     slo_s: Figure
     slo_hit_rate: Figure
     batches: Batches | None = Optional
-    dropped: Figure = Optional
-    """The share of queries that were dropped, where any was."""
 
     @property
     def jct(self) -> Estimate:
@@ -154,7 +152,6 @@ class JobCounts(Document):
     arrived: int
     completed: int
     in_flight: int
-    dropped: int | None = Optional
 
 
 class Resources(Document):
@@ -185,11 +182,6 @@ class SchedulerResult(Document):
     replications: int
     decisions: Literal["machine code", "python"]
     batches: Batches | None = Optional
-
-    @property
-    def dropped(self) -> float | None:
-        """The share of queries that were dropped, where any was: the mean JCT is that of the others."""
-        return self.jobs.dropped / self.jobs.arrived if self.jobs.dropped else None
 
     @property
     def overloaded(self) -> bool:

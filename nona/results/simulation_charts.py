@@ -95,8 +95,8 @@ class LiveLine(Document):
 
     ``jct_s`` over ``t`` (seconds since its first measured job) is that of the first replication;
     ``counts`` are completion times by bin from number ``first`` on, see
-    :func:`nona.report.simulations.live.bin_edge_s`. ``jobs`` are complete, ``dropped`` never will be,
-    ``waiting`` have arrived and not left; ``busy`` are executors and busiest link.
+    :func:`nona.report.simulations.live.bin_edge_s`. ``jobs`` are complete,
+    ``waiting`` have arrived and are not; ``busy`` are executors and busiest link.
     """
 
     t: tuple[float, ...]
@@ -107,13 +107,12 @@ class LiveLine(Document):
     mean_s: float
     hit_rate: float | None
     busy: tuple[float, float] | None
-    dropped: int = 0
     waiting: int = 0
 
     @property
     def arrived(self) -> int:
         """Of which shares are."""
-        return self.jobs + self.dropped + self.waiting
+        return self.jobs + self.waiting
 
 
 LiveLines = Mapping[str, LiveLine]

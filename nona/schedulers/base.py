@@ -63,7 +63,7 @@ VIEW_MEANINGS: Mapping[NetworkView, str] = MappingProxyType(
     }
 )
 
-NO_CARDS, NO_COUNTS = np.zeros(0), np.zeros(0, dtype=np.int64)
+NO_CARDS = np.zeros(0)
 MOST_CARD_RATE = 2.0**40  # bytes/s, above every card; sums of thousands of whole numbers below it are exact
 
 
@@ -86,9 +86,7 @@ class View(NamedTuple):
     queues find −1 and ``nan`` there. ``card_bytes_s`` (2S,) holds the rates promised at each server's network
     card, in at s and out at S + s: those of :func:`card_rate` of all tensors that tasks read from other
     servers, from when they are picked until they are complete. Where executors batch, a task in ``backlog_s``
-    counts with its share of a full batch, s(B)/B: busy time tells nothing of load then. ``bound`` (Q·E,)
-    counts the tasks of query class q bound to executor e that are not complete, at q·E + e, for a scheduler
-    that declares that it reads them.
+    counts with its share of a full batch, s(B)/B: busy time tells nothing of load then.
     """
 
     executor_server: Ints
@@ -101,7 +99,6 @@ class View(NamedTuple):
     link_promised_s: float  # N3: seconds from now until the link has served what is promised
     link_queue_bytes: float  # N4: bytes waiting or in service at the link, background included
     card_bytes_s: Floats = NO_CARDS  # N3, for ``pick``: see above
-    bound: Ints = NO_COUNTS
 
 
 class Ready(NamedTuple):
@@ -166,23 +163,6 @@ class Allotment(NamedTuple):
 Allocate = Callable[[Round, Any], Allotment]
 
 
-class BatchLimits(NamedTuple):
-    """(Q, E) The most members of a batch of each query class on each executor, at most the row's own.
-
-    With ``adapts`` these are where they begin: after a batch whose oldest query is within its SLO a limit
-    grows by 1, after another it falls to :data:`DECREASE` of it. ``begin_s`` (Q, E), for schedulers that keep
-    a query on one executor: a query that has not begun so many seconds after its arrival is dropped if it is
-    the oldest of its queue when a batch is about to start there.
-    """
-
-    most: Ints
-    adapts: bool = False
-    begin_s: Floats | None = None
-
-
-DECREASE = 0.9
-
-
 class Prepared(NamedTuple):
     """Tables of a scheduler for one system: a named tuple of arrays, numbers and such tuples, and the draws
     it needs.
@@ -192,8 +172,7 @@ class Prepared(NamedTuple):
     task reaches its executor so many seconds after it is picked; its inputs are requested then, and until
     then the executor is promised to it and idle. A scheduler of kind ``allocate`` is asked for sets by
     ``allocate`` every ``round_s`` seconds, first at ``round_s``. Its ``tables`` have the field ``work_s`` of
-    :class:`~nona.schedulers.least_loaded.ExecutorWorks`, which the engine rewrites at a round. ``batches``
-    limits the batches of executors.
+    :class:`~nona.schedulers.least_loaded.ExecutorWorks`, which the engine rewrites at a round.
     """
 
     tables: Any
@@ -201,7 +180,6 @@ class Prepared(NamedTuple):
     hand_over_s: float = 0.0
     round_s: float = 0.0
     allocate: Allocate | None = None
-    batches: BatchLimits | None = None
 
 
 # bind(now, query, view, tables, uniforms, out): write the executor of each task into out[:T].
@@ -231,7 +209,6 @@ class Scheduler(Strategy):
     ``build``: ``(system, placement, options) -> Prepared``; ``placement`` is ``None`` unless
         ``needs_placement``; ``options`` has the value of every setting.
     ``reads_queues``: True if it reads ``queue_length`` or ``backlog_s`` (``pick`` always does).
-    ``reads_bound``: True if it reads ``bound``, for ``bind``.
     ``rehearsals``: ways of deciding of which studies take the one that is quickest in short simulations,
         where the scenario's entry does not settle it.
     ``takes_lists``: True if a ``bind`` decision works as well on lists in place of its tables, uniforms and
@@ -249,7 +226,6 @@ class Scheduler(Strategy):
     build: Callable[[System, Placement | None, Mapping[str, Any]], Prepared]
     needs_placement: bool = False
     reads_queues: bool = False
-    reads_bound: bool = False
     takes_lists: bool = False
     rehearsals: tuple[Rehearsal, ...] = ()
     cautions: Callable[[System], tuple[str, ...]] | None = None
@@ -277,7 +253,7 @@ def as_lists(tables: Any) -> Any:
     """The same named tuple, and named tuples in it, with lists in place of arrays.
 
     >>> as_lists(Prepared(np.array([1, 2]), 3))
-    Prepared(tables=[1, 2], uniforms_per_job=3, hand_over_s=0.0, round_s=0.0, allocate=None, batches=None)
+    Prepared(tables=[1, 2], uniforms_per_job=3, hand_over_s=0.0, round_s=0.0, allocate=None)
     """
     return tables._make(_as_list(f) for f in tables)
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from nona.errors import SimulationError
 from nona.registry import Registry
 from nona.schedulers import (
-    batch_affinity,
-    clipper,
     expert,
     flexflow,
     jsq_d,
     least_loaded,
     least_loaded_d,
-    nexus,
     nona_live,
     opportunistic,
     priority,
@@ -42,9 +39,6 @@ _SHIPPED = (
     jsq_d.SCHEDULER,
     least_loaded.SCHEDULER,
     least_loaded_d.SCHEDULER,
-    batch_affinity.SCHEDULER,
-    clipper.SCHEDULER,
-    nexus.SCHEDULER,
     flexflow.SCHEDULER,
     DECIMA_BLIND,
     DECIMA_LINK,

@@ -11,7 +11,6 @@ commit 73aad7c), read.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,13 +23,12 @@ from nona.system import QueryClass, System
 class StepRule:
     """The rule of one query class.
 
-    ``slo_s`` is the query's, ``inf`` without one. ``largest`` is the largest preferred size, and
+    ``largest`` is the largest preferred size, and
     ``preferred[n]`` the largest of those up to n; without preferred sizes it is 0 and empty: then only
     ``most`` is preferred.
     """
 
     most: int = 1
-    slo_s: float = math.inf
     delay_s: float = 0.0
     ahead: int = 0
     largest: int = 0
@@ -40,13 +38,12 @@ class StepRule:
 def step_rule(query: QueryClass) -> StepRule:
     """The rule of ``query``; without batching steps of one task, at once."""
     of = query.batching
-    slo_s = query.slo_s or math.inf
     if of is None:
-        return StepRule(1, slo_s)
+        return StepRule()
     if of.rule != "triton":
-        return StepRule(of.max_batch, slo_s, of.waits_s)
+        return StepRule(of.max_batch, of.waits_s)
     preferred = (0, *of.preferred_to.tolist()) if of.preferred else ()
-    return StepRule(of.max_batch, slo_s, of.waits_s, of.form_ahead, max(preferred, default=0), preferred)
+    return StepRule(of.max_batch, of.waits_s, of.form_ahead, max(preferred, default=0), preferred)
 
 
 def batch_keys(system: System) -> list[list[int]]:

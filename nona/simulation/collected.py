@@ -114,14 +114,13 @@ ROUNDING = 1e-7  # relative: what a completion time may be off, as a difference 
 class Tally:
     """Sums by query class, each of length Q (parts: Q × 6), over the measured jobs.
 
-    ``arrived``, ``completed`` and ``dropped`` count jobs; ``hits`` those within their SLO (0 without one);
+    ``arrived`` and ``completed`` count jobs; ``hits`` those within their SLO (0 without one);
     ``total_s`` and ``squares_s2`` are Σ JCT and Σ JCT² of the completed ones, ``parts_s`` the sums
     of their :data:`PARTS`, ``sketches`` their distributions.
     """
 
     arrived: Ints
     completed: Ints
-    dropped: Ints
     hits: Ints
     total_s: Floats
     squares_s2: Floats
@@ -138,7 +137,7 @@ class Tally:
         whole = np.zeros(classes, dtype=np.int64)
         real = np.zeros(classes)
         none = (QuantileSketch(),) * classes
-        return Tally(whole, whole, whole, whole, real, real, np.zeros((classes, len(PARTS))), none)
+        return Tally(whole, whole, whole, real, real, np.zeros((classes, len(PARTS))), none)
 
     @property
     def mean_s(self) -> Floats:
@@ -166,7 +165,6 @@ class Tally:
         return Tally(
             self.arrived + other.arrived,
             self.completed + other.completed,
-            self.dropped + other.dropped,
             self.hits + other.hits,
             self.total_s + other.total_s,
             self.squares_s2 + other.squares_s2,
@@ -186,19 +184,12 @@ def in_time(times_s: Floats, bound_s: float | Floats) -> Bools:
     return within
 
 
-def tally_of(
-    query: Ints,
-    jct_s: Floats,
-    parts_s: Floats,
-    slo_s: Sequence[float | None],
-    dropped: Bools | None = None,
-) -> Tally:
+def tally_of(query: Ints, jct_s: Floats, parts_s: Floats, slo_s: Sequence[float | None]) -> Tally:
     """The tally of jobs given one by one.
 
     ``query``, ``jct_s`` (n,): class and completion time of each; ``nan`` where it is not complete.
     ``parts_s`` (n, 6): parts of the completion times.
     ``slo_s``: of each class, or none.
-    ``dropped``: (n,) Which of them were dropped, if any.
 
     >>> t = tally_of(np.array([0, 0]), np.array([1.0, np.nan]), np.zeros((2, 6)), [1.0])
     >>> t.arrived.tolist(), t.completed.tolist(), t.hits.tolist()
@@ -218,7 +209,6 @@ def tally_of(
     return Tally(
         arrived=count(query),
         completed=count(of),
-        dropped=count(query[:0] if dropped is None else query[dropped]),
         hits=count(of[in_time(jct, limit[of])]),
         total_s=total(jct),
         squares_s2=total(jct * jct),
@@ -248,8 +238,8 @@ UNKNOWN = Busy(np.zeros(0), np.zeros(0))
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of a run: share of its jobs that have left, measured jobs that left since the last call (with
-    ``nan`` as completion where one was dropped), loads; ``waiting`` (Q,): measured jobs that are there.
+    """Progress of a run: share of its jobs that have left, measured jobs that left since the last call,
+    loads; ``waiting`` (Q,): measured jobs that are there.
     """
 
     fraction: float
@@ -283,7 +273,7 @@ class Collected:
     ``parts_s`` (M, 6): their parts, in the order of :data:`~nona.simulation.collected.PARTS`; ``nan`` where
         unfinished.
     ``tally``: sums over all measured jobs.
-    ``arrived``, ``left``, ``filled``: jobs of the whole run; those that left (complete, or dropped) counted
+    ``arrived``, ``left``, ``filled``: jobs of the whole run; those that left, counted
         one by one; jobs that have an instant at which they left.
     ``early``: those that left before their arrival: 0 unless something is wrong.
     ``inside_s``: Σ |[arrival, instant of leaving] ∩ window| over all jobs.
@@ -310,10 +300,6 @@ class Collected:
 
 
 BLOCK = 4096
-
-
-def _dropped(parts_s: Floats) -> Bools:
-    return np.isnan(parts_s[:, 0])
 
 
 class _Block:
@@ -395,7 +381,7 @@ class Collector:
     def completions(self, number: Ints, completion_s: Floats, parts_s: Floats) -> None:
         """Jobs leave, each after its arrival was handed over.
 
-        ``parts_s`` is (n, 6), ``nan`` for those that were dropped.
+        ``parts_s`` is (n, 6).
 
         Raises ``SimulationError`` for a job that has not arrived, or was complete before.
         """
@@ -422,8 +408,8 @@ class Collector:
         self._measured += len(measured)
         self._waiting -= np.bincount(block.query[measured], minlength=len(self._waiting))
         if self._watched and len(measured):
-            completion_s = np.where(_dropped(block.parts_s[measured]), math.nan, block.completion_s[measured])
-            self._fresh.append((block.query[measured], block.arrival_s[measured], completion_s))
+            of = block.query[measured], block.arrival_s[measured], block.completion_s[measured]
+            self._fresh.append(of)
 
     def _is_measured(self, number: Ints) -> Bools:
         measured: Bools = (number >= self.size.first) & (number <= self.size.last)
@@ -463,9 +449,7 @@ class Collector:
         """Rows ``low`` to ``high`` of the block are measured: add them up, keep every k-th."""
         query, arrival_s = block.query[low:high], block.arrival_s[low:high]
         completion_s, parts_s = block.completion_s[low:high], block.parts_s[low:high]
-        dropped = ~np.isnan(completion_s) & _dropped(parts_s)
-        completion_s = np.where(dropped, math.nan, completion_s)
-        tally = tally_of(query, completion_s - arrival_s, parts_s, self.slo_s, dropped)
+        tally = tally_of(query, completion_s - arrival_s, parts_s, self.slo_s)
         self._tally = self._tally.merged(tally)
         offset = base + low - self.size.first
         begin = -offset % self.every

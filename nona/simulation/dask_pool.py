@@ -258,7 +258,7 @@ def simulation_report(fraction: float, records: Records | None) -> Progress:
         records.query[order],
         records.arrival_s[order],
         records.completion_s[order],
-        waiting=of.arrived - of.completed - of.dropped,
+        waiting=of.arrived - of.completed,
     )
 
 

@@ -88,11 +88,11 @@ class Records:
     ``scheduler``, ``replication``, ``engine``: which run this is.
     ``jobs``, ``every``: measured jobs; every how manyth is recorded one by one (1: all of them).
     ``query``, ``arrival_s``, ``completion_s`` (M,): of the recorded jobs in order of arrival;
-        ``completion_s`` is ``nan`` where unfinished or dropped.
+        ``completion_s`` is ``nan`` where unfinished.
     ``parts_s`` (M, 6): what their completion times consist of, in the order of
         :data:`~nona.simulation.collected.PARTS`; ``nan`` where unfinished.
     ``tally``: sums over all measured jobs, recorded or not.
-    ``arrived``, ``completed``, ``in_flight``, ``dropped``: query jobs of the whole run, warm-up and tail
+    ``arrived``, ``completed``, ``in_flight``: query jobs of the whole run, warm-up and tail
         included.
     ``window_s``: arrival of the first and of the last measured job.
     ``executor_busy_s`` (E,), link_busy_s : (L,): Busy seconds within the window, background included.
@@ -138,12 +138,11 @@ class Records:
     seconds: float
     offered: tuple[float, float] = (math.nan, math.nan)
     mean_open: float = math.nan
-    dropped: int = 0
     batch_sizes: Ints | None = None
 
     @property
     def completion_time_s(self) -> Floats:
-        """(M,) Job completion times: completion − arrival, ``nan`` where unfinished or dropped."""
+        """(M,) Job completion times: completion − arrival, ``nan`` where unfinished."""
         return self.completion_s - self.arrival_s
 
     def digest(self) -> str:
@@ -180,11 +179,11 @@ class RawRun:
     ``collected`` holds the jobs. ``open_at`` (21,) counts the jobs in the system just before the
     arrivals of :meth:`~nona.simulation.sizes.RunSize.marks`. ``*_busy_s`` is the length of the busy
     periods, ``*_work_s`` the sum of the services done, both up to ``end_s``: two independent sums.
-    ``jobs_area_s`` is ∫N dt over the window, N the jobs in the system. ``class_dropped`` counts the dropped
-    jobs of each query class; the other ``class_*`` are sums over its completed ones: their number, modelled
-    compute seconds on the executors they used, and message bytes. ``link_*`` are (L,). ``crossed_bytes``
-    (classes, L + 1): message bytes requested by all jobs of a class that cross each link, and in the last
-    column all of them; ``None`` where all cross the one link. ``batch_sizes``: as in :class:`Records`.
+    ``jobs_area_s`` is ∫N dt over the window, N the jobs in the system. ``class_*`` are sums
+    over the completed jobs of each query class: their number, modelled compute seconds on the executors they
+    used, and message bytes. ``link_*`` are (L,). ``crossed_bytes`` (classes, L + 1): message bytes requested
+    by all jobs of a class that cross each link, and in the last column all of them; ``None`` where all cross
+    the one link. ``batch_sizes``: as in :class:`Records`.
     """
 
     collected: Collected
@@ -198,7 +197,6 @@ class RawRun:
     link_work_s: Floats
     jobs_area_s: float
     class_completed: Ints
-    class_dropped: Ints
     class_work_s: Floats
     class_bytes: Floats
     traced_tasks: tuple[TaskInterval, ...]
@@ -226,11 +224,10 @@ def run_checks(system: System, raw: RawRun) -> tuple[Check, ...]:
 
 def _conservation(raw: RawRun) -> Check:
     """Those that left counted by class, one by one, and as the jobs that have an instant of leaving."""
-    of, completed, dropped = raw.collected, int(raw.class_completed.sum()), int(raw.class_dropped.sum())
+    of, completed = raw.collected, int(raw.class_completed.sum())
     in_flight = of.arrived - of.left
-    ok = of.filled == of.left == completed + dropped and in_flight >= 0 and not of.early
-    gone = f" + {dropped} dropped" if dropped else ""
-    detail = f"{of.arrived} arrived = {completed} completed{gone} + {in_flight} in flight"
+    ok = of.filled == of.left == completed and in_flight >= 0 and not of.early
+    detail = f"{of.arrived} arrived = {completed} completed + {in_flight} in flight"
     return Check("conservation", ok, detail)
 
 

@@ -148,7 +148,7 @@ def simulate_run(
 class RunTimes(NamedTuple):
     """Class (N,) and completion time (N,) in seconds of each measured job, in order of arrival.
 
-    The time of a job that was not completed, or was dropped, is ``nan``. ``state`` is that of the run.
+    The time of a job that was not completed is ``nan``. ``state`` is that of the run.
     """
 
     query: Ints
@@ -209,7 +209,6 @@ def _records(system: System, name: str, options: RunOptions, raw: RawRun, second
         tally=of.tally,
         arrived=of.arrived,
         completed=int(raw.class_completed.sum()),
-        dropped=int(raw.class_dropped.sum()),
         in_flight=of.arrived - of.left,
         window_s=of.window_s,
         executor_busy_s=raw.executor_busy_window_s,

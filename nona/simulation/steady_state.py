@@ -118,7 +118,7 @@ def common_warmup(pilot: Mapping[str, Sequence[Records]], otherwise: int) -> War
     """
     cuts = {}
     for name, runs in pilot.items():
-        if all(r.state != "overloaded" and not r.dropped for r in runs):
+        if all(r.state != "overloaded" for r in runs):
             cut = mser(np.mean([r.completion_time_s for r in runs], axis=0))
             cuts[name] = replace(cut, jobs=cut.jobs * runs[0].every, batch=BATCH * runs[0].every)
     too_short = tuple(n for n, c in cuts.items() if c.too_short)
@@ -279,13 +279,12 @@ def judge(system: System, raw: RawRun) -> tuple[State, str]:
     certain = links - _by_chance(system, raw, links)
     worst = int(np.argmax(certain))
     link = "the link" if system.topology is None else f"link {system.link_names[worst]!r}"
-    sheds = raw.class_dropped.any()  # what is dropped brings no work
-    if not sheds and executors >= 1:
+    if executors >= 1:
         return "overloaded", executors_reason(executors)
     if certain[worst] >= 1:
         return "overloaded", link_reason(link, links[worst])
     jobs, tally = raw.collected.jobs, raw.collected.tally
-    unfinished = int((tally.arrived - tally.completed - tally.dropped).sum())
+    unfinished = int((tally.arrived - tally.completed).sum())
     if unfinished:
         return "overloaded", (
             f"{unfinished} of {jobs} measured jobs were not complete when the run was cut off; some "

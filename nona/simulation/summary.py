@@ -104,13 +104,6 @@ class Measured:
             fill_wait_s=self.mean_parts_s()[PARTS.index("fill_wait")],
         )
 
-    @property
-    def dropped(self) -> float:
-        """Share of the measured jobs that were dropped."""
-        dropped = sum(int(self._of(r.tally.dropped).sum()) for r in self.runs)
-        arrived = sum(int(self._of(r.tally.arrived).sum()) for r in self.runs)
-        return dropped / max(arrived, 1)
-
     def _counted(self) -> list[tuple[Records, int]]:
         """The runs with completed jobs, and how many."""
         return [(r, jobs) for r, jobs in zip(self.runs, self.completed(), strict=True) if jobs]
@@ -279,7 +272,6 @@ def summarize(
             arrived=sum(r.arrived for r in records),
             completed=sum(r.completed for r in records),
             in_flight=sum(r.in_flight for r in records),
-            dropped=sum(r.dropped for r in records) or None,
         ),
         utilization=Resources(
             compute=_mean([r.utilization_compute for r in records]),
@@ -317,11 +309,11 @@ def jct_difference(a: Sequence[Records], b: Sequence[Records], level: float = 0.
     """Mean JCT of scheduler ``a`` less that of ``b``: paired by replication, or by job if there is one.
 
     Only replications that both have are compared. There is no difference when one of the two is overloaded,
-    which has no mean, or has dropped queries, whose mean is that of the others.
+    which has no mean.
 
     Raises ``SimulationError`` when the two have no replication of equally many jobs in common.
     """
-    if any(r.state == "overloaded" or r.dropped for r in (*a, *b)):
+    if any(r.state == "overloaded" for r in (*a, *b)):
         return NO_DIFFERENCE
     a, b = _pairs(a, b)
     x, y = Measured(a, ()), Measured(b, ())
@@ -380,8 +372,6 @@ def _jct(measured: Measured, worst: Records) -> Jct:
     steady = worst.state != "overloaded"
     mean = measured.mean_jct() if steady else NO_INTERVAL
     withheld = "" if steady else "overloaded: there is no steady state"
-    if measured.dropped:
-        withheld = withheld or "dropped queries have no completion time; means are those of the others"
     percentiles = {
         f"p{p}": no_percentile(withheld) if withheld else measured.percentile(p) for p in PERCENTILES
     }
@@ -418,7 +408,6 @@ def _model(measured: Measured, worst: Records, slo_s: float | None) -> ModelResu
         slo_s=slo_s,
         slo_hit_rate=None if slo_s is None else measured.hit_rate().mean,
         batches=measured.batches(),
-        dropped=measured.dropped or None,
     )
 
 

@@ -142,13 +142,12 @@ def beyond_capacity(system: System, name: str, placement: Placement | None) -> b
 
 
 def judged(runs: tuple[Records, ...], beyond: bool) -> tuple[Records, ...]:
-    """The runs of a scheduler; none has a steady state where load shows it, unless it drops queries."""
+    """The runs of a scheduler; none has a steady state where load shows it."""
     if not beyond:
         return runs
     overloaded: State = "overloaded"
     return tuple(
-        r if r.state == overloaded or r.dropped else replace(r, state=overloaded, state_reason=_BY_LOAD)
-        for r in runs
+        r if r.state == overloaded else replace(r, state=overloaded, state_reason=_BY_LOAD) for r in runs
     )
 
 

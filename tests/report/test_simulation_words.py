@@ -115,12 +115,6 @@ def test_titles_say_what_the_rows_hold():
     alike = titles_of.ecdf_title({"a": found["a"], "b": found["a"], "c": found["b"]}, "all")
     assert alike.startswith("a and b have the shortest tail: 95 % of their jobs")
     assert titles_of.jct_title({"c": found["c"]}).startswith("No scheduler has a mean")
-    drops = but(found["a"], jobs=but(found["a"].jobs, arrived=200, dropped=6))
-    some = {"a": drops, "b": found["b"], "c": found["a"]}
-    assert titles_of.jct_title(some) == (
-        "b takes 3 times as long as c on average; a drops 3.0 %, not compared"
-    )
-    assert titles_of.ecdf_title(some, "all").startswith("c has the shortest tail")
     one = {"a": difference(-0.1, -0.5, "faster"), "b": difference(0.0, 0.0, "overloaded")}
     assert titles_of.differences_title("local", one) == "Against local: 1 clearly faster"
     assert titles_of.differences_title("local", {"b": one["b"]}) == "Against local: no means to compare"
@@ -275,11 +269,6 @@ def test_live_words():
     level = {**series, "b": series["a"]}
     assert live_headline(LiveRun(series=level)).text == "So far a and b are level: 10 ms."
     assert live_headline(LiveRun()).text == "No job is complete yet."
-    drops = {"b": line(0.02, 100), "c": line(0.01, 100, dropped=1)}
-    told = "Mean JCT of b so far: 20 ms; c drops 20.0 % of the queries and is not compared."
-    assert live_headline(LiveRun(series=drops)).text == told
-    told = "So far c drops 20.0 % of the queries; mean JCT of the others: 10 ms."
-    assert live_headline(LiveRun(series={"c": drops["c"]})).text == told
     ended = {"a": scheduler(0.01, utilization=Resources(compute=0.41, network=0.78))}
     assert measured(series, ended)["a"].hit_rate == ended["a"].slo_hit_rate.mean
     assert live_titles(measured(series, ended), False)[3] == "a uses the link most: 78 % busy", (

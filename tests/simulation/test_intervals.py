@@ -275,7 +275,6 @@ class Fake(NamedTuple):
     every: int = 1
     replication: int = 0
     query: object = None
-    dropped: int = 0
 
 
 @given(values=st.lists(st.floats(-100, 100), min_size=7, max_size=60))

@@ -107,7 +107,7 @@ def test_the_palette_finds_pages_models_examples_terms_and_actions(open_page):
     found["Term: SCV"]()
     assert at.run().title[0].value == "Help"
     assert {f"Page: {page.title}. {page.question}" for page in PAGES.values()} <= found.keys()
-    found["Option of nexus: early drop"]()
+    found["Option of jsq-d: d"]()
     assert at.run().title[0].value == "Simulation"
     found["Batching: Largest batch (max batch)"]()
     assert at.run().title[0].value == "Scenario"

@@ -222,10 +222,7 @@ def _alone(best: str, schedulers: Schedulers) -> Advice:
     spent = _most_text(schedulers[best], "its jobs'")
     if not over:
         return Advice(f"{best} ran alone: {spent}.", "Run a second scheduler to compare it with.")
-    first, dropped = schedulers[over[0]], schedulers[best].dropped
-    why = views_text(best, over[0])
-    if dropped is not None:
-        why = f"it drops {share_text(dropped, 1)} of the queries, which count as missed"
+    first, why = schedulers[over[0]], views_text(best, over[0])
     return Advice(
         f"Only {best} has a steady state: {why}; {spent}.",
         f"For {over[0]} to have a mean, its load must fall: {_load_text(first)}.",

@@ -31,13 +31,12 @@ Means = Mapping[str, ReplicationMeans]
 def replication_means(
     runs: Mapping[str, Sequence[Records]], slo_s: Sequence[float | None]
 ) -> dict[str, ReplicationMeans]:
-    """Scheduler → each measure's mean in each replication; no mean JCT of runs that overload or drop."""
+    """Scheduler → each measure's mean in each replication; no mean JCT of runs that overload."""
     means = {}
     for name, records in runs.items():
         of = Measured(records, slo_s)
         jct = [
-            math.nan if r.state == "overloaded" or r.dropped else m
-            for r, m in zip(records, of.mean_jcts(), strict=True)
+            math.nan if r.state == "overloaded" else m for r, m in zip(records, of.mean_jcts(), strict=True)
         ]
         hits = of.hit_rates() if any(s is not None for s in slo_s) else [math.nan] * len(records)
         means[name] = ReplicationMeans(

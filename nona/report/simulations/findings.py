@@ -12,7 +12,7 @@ from nona.report.text import Finding, listed, not_clear, verb
 from nona.report.times import TIME_UNITS, off_text
 from nona.results.document import Estimate, OffRange
 from nona.results.simulation import Difference, Differences, Resources, Schedulers, SimulationReport
-from nona.results.simulation_charts import LiveLine, LiveRun, SimulationOutcome
+from nona.results.simulation_charts import LiveRun, SimulationOutcome
 from nona.tables import mean_text, share_text
 from nona.units import format_time
 
@@ -32,12 +32,8 @@ def findings(outcome: SimulationOutcome) -> list[Finding]:
 
 
 def shortest(schedulers: Schedulers) -> str | None:
-    """The scheduler with the lowest mean JCT among those that have one; ``None`` if none has.
-
-    One that drops queries counts only where all do.
-    """
+    """The scheduler with the lowest mean JCT among those that have one; ``None`` if none has."""
     means = {n: s.jct_s.mean for n, s in schedulers.items() if not s.overloaded and s.jct_s.mean is not None}
-    means = {n: mean for n, mean in means.items() if schedulers[n].dropped is None} or means
     return min(means, key=lambda n: means[n], default=None)
 
 
@@ -100,12 +96,6 @@ def _states(schedulers: Schedulers) -> Iterator[Finding]:
         yield Finding(
             f"Ended with a backlog, possibly without a steady state: {', '.join(behind)}.", bad=True
         )
-    for name, share in ((n, s.dropped) for n, s in schedulers.items()):
-        if share is not None:
-            yield Finding(
-                f"{name} dropped {share_text(share, 1)} of the queries; they count as missed, and its mean "
-                "completion time, which is that of the others, is not compared."
-            )
 
 
 def _alike(differences: Differences, schedulers: Schedulers) -> Iterator[Finding]:
@@ -215,12 +205,10 @@ def headline(
             else "No job was completed: there is no mean completion time."
         )
         return Finding(reason)
-    level, dropped = not_told_apart_from(best, differences), schedulers[best].dropped
+    level = not_told_apart_from(best, differences)
     alone = sum(s.jct_s.mean is not None for s in schedulers.values()) < 2
     if ties := ties_with(best, differences):
         lead = f"{listed([best, *ties])} take equally long on the same jobs"
-    elif dropped is not None:
-        lead = f"{best} drops {share_text(dropped, 1)} of the queries; mean JCT of the others"
     elif level:
         lead = f"{best} is lowest{not_clear(level)}"
     else:
@@ -286,20 +274,12 @@ def live_headline(live: LiveRun) -> Finding:
     order = sorted(means, key=lambda n: means[n])
     least = format_time(means[order[0]])
     first = [n for n in order if format_time(means[n]) == least]
-    dropped = {n: _drops(s) for n, s in live.series.items() if s.dropped}
-    if order[0] in dropped:
-        lead = f"So far {order[0]} {dropped.pop(order[0])}; mean JCT of the others"
-    elif len(order) == 1:
+    if len(order) == 1:
         lead = f"Mean JCT of {order[0]} so far"
     else:
         lead = f"So far {listed(first)} {'is shortest' if len(first) == 1 else 'are level'}"
-    rest = [f"{n} is at {format_time(means[n])}" for n in order[len(first) :][:2] if n not in dropped]
-    rest += [f"{n} {drops} and is not compared" for n, drops in dropped.items()]
+    rest = [f"{n} is at {format_time(means[n])}" for n in order[len(first) :][:2]]
     return Finding(lead, ", ".join(rest), least, "Mean JCT", JCT_HINT)
-
-
-def _drops(line: LiveLine) -> str:
-    return f"drops {share_text(line.dropped / (line.jobs + line.dropped), 1)} of the queries"
 
 
 NOT_BUSY = Resources(compute=None, network=None)

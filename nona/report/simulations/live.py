@@ -90,7 +90,6 @@ class _Scheduler:
     stretches: Stretches
     short: bool
     jobs: int = 0
-    dropped: int = 0
     total_s: float = 0.0
     hits: int = 0
     with_slo: int = 0
@@ -125,7 +124,7 @@ class LiveSeries:
         return sum(s.jobs for s in self._known.values())
 
     def add(self, scheduler: str, replication: int, progress: Progress) -> None:
-        """Add the measured jobs that were completed, or dropped, since the last call."""
+        """Add the measured jobs that were completed since the last call."""
         short, so_far = replication >= SHORT_FIRST, self._known.get(scheduler)
         if not len(progress.arrival_s):
             if so_far is not None and so_far.short == short:
@@ -135,15 +134,12 @@ class LiveSeries:
             so_far = self._known[scheduler] = _Scheduler(Stretches(self.points), short)
         so_far.waiting[replication] = progress.waiting
         jct = progress.completion_s - progress.arrival_s
-        if len(self._limit):  # what was dropped is late
+        if len(self._limit):
             limit = self._limit[progress.query]
             so_far.with_slo += int(np.count_nonzero(~np.isnan(limit)))
             so_far.hits += int(np.count_nonzero(in_time(jct, limit)))
-        complete = ~np.isnan(jct)
-        so_far.dropped += int(np.count_nonzero(~complete))
-        jct = jct[complete]
         if replication in (0, SHORT_FIRST):
-            so_far.stretches.add(progress.arrival_s[complete], jct)
+            so_far.stretches.add(progress.arrival_s, jct)
         so_far.jobs += len(jct)
         so_far.total_s += float(jct.sum())
         place = (PER_OCTAVE * np.log2(np.maximum(jct, LOWEST_S) / LOWEST_S)).astype(np.int64)
@@ -185,7 +181,6 @@ def _told(running: _Scheduler, with_slo: Bools) -> LiveLine:
         mean_s=running.total_s / running.jobs,
         hit_rate=running.hits / late if running.with_slo else None,
         busy=(round(float(compute), 4), round(float(link), 4)) if running.busy else None,
-        dropped=running.dropped,
         waiting=int(waiting.sum()),
     )
 
@@ -207,9 +202,7 @@ def _short(values: Floats) -> tuple[float, ...]:
 def comparable(series: LiveLines) -> LiveLines:
     """Those whose means are of the same jobs: that drop none and leave few behind; all where none is so."""
     return {
-        name: line
-        for name, line in series.items()
-        if not line.dropped and line.waiting <= BACKLOG * (line.jobs + line.waiting)
+        name: line for name, line in series.items() if line.waiting <= BACKLOG * (line.jobs + line.waiting)
     } or series
 
 
@@ -257,8 +250,6 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
     lowest = (
         f"Mean of {best}" if alone else f"{leaders(means, format_time, min, 'has', 'have')} the lowest mean"
     )
-    if series[best].dropped:
-        lowest = f"Mean of the queries that {best} does not drop"
     titles = [
         f"{lowest}{so_far}: {format_time(series[best].mean_s)}",
         f"95 % of the jobs of {leaders(tails, format_time, min)}: within about {format_time(least_s)}"

@@ -111,14 +111,6 @@ FIGURES = Table[_Row](
         *map(_percentile, PERCENTILES),
         Column("withheld", lambda r: next((v.withheld for v in r.percentiles.values() if v.withheld), None)),
         Column("SLO hits", lambda r: r.hits, RATE, "slo_hit_rate", interval=True, decides=True),
-        Column(
-            "dropped",
-            lambda r: r.one.dropped if r.one else r.whole.dropped,
-            RATE,
-            "dropped",
-            decides=True,
-            optional=True,
-        ),
         Column("SLO", lambda r: r.one.slo_s if r.one else None, TIME, "slo"),
         *map(_part, PARTS),
         Column(
@@ -142,7 +134,7 @@ FIGURES = Table[_Row](
     ),
 )
 RESULTS = (
-    *("scheduler", "options", "state", "jct", "predicted", "before", "slo_hit_rate", "dropped"),
+    *("scheduler", "options", "state", "jct", "predicted", "before", "slo_hit_rate"),
     *(
         "utilization_compute",
         "utilization_network",
@@ -156,14 +148,13 @@ RESULTS = (
 """One row per scheduler, as pages and the HTML report show it."""
 SUMMARY = (
     *("scheduler", "options", "model", "state", "jct", "jct_p50", "jct_p95", "jct_p99", "slo_hit_rate"),
-    "dropped",
     *PARTS,
     *("utilization_compute", "utilization_network", "jobs_arrived", "jobs_completed", "jobs_in_flight"),
     *("replications", "slo"),
 )
 """Files have for each scheduler also every model, in plain numbers."""
 PRINTED = (
-    *("scheduler", "jct", "jct_p50", "jct_p95", "jct_p99", "slo_hit_rate", "dropped"),
+    *("scheduler", "jct", "jct_p50", "jct_p95", "jct_p99", "slo_hit_rate"),
     *("utilization_compute", "utilization_network", "state"),
 )
 

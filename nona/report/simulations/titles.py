@@ -53,19 +53,17 @@ def jct_title(schedulers: Schedulers, differences: Differences = NO_DIFFERENCES)
 
     The means themselves stand elsewhere.
     """
-    drops = [f"{n} drops {share_text(s.dropped, 1)}" for n, s in schedulers.items() if s.dropped is not None]
-    means = {n: s.jct_s.mean for n, s in schedulers.items() if s.jct_s.mean is not None and s.dropped is None}
+    means = {n: s.jct_s.mean for n, s in schedulers.items() if s.jct_s.mean is not None}
     if not means:
-        return "No scheduler has a mean JCT of all queries: all are overloaded, or drop some"
-    left_out = f"; {listed(drops)}, not compared" if drops else ""
+        return "No scheduler has a mean JCT: all are overloaded"
     low, high = min(means, key=lambda n: means[n]), max(means, key=lambda n: means[n])
     if low == high or means[low] <= 0:
-        return f"Mean JCT of {low}{left_out}"
+        return f"Mean JCT of {low}"
     row = differences.get(low, {}).get(high)
     if row is not None and row.verdict == "not told apart":
-        return f"Mean JCT: {high} is highest, without a clear difference from {low}{left_out}"
+        return f"Mean JCT: {high} is highest, without a clear difference from {low}"
     times = format_number(means[high] / means[low])
-    return f"{high} takes {times} times as long as {low} on average{left_out}"
+    return f"{high} takes {times} times as long as {low} on average"
 
 
 def hits_title(schedulers: Schedulers) -> str:
@@ -109,12 +107,12 @@ def differences_title(baseline: str, differences: Mapping[str, Difference]) -> s
 
 
 def ecdf_title(schedulers: Schedulers, model: str) -> str:
-    """The 95th percentile of the schedulers that have the lowest, among those that complete all jobs."""
+    """The 95th percentile of the schedulers that have the lowest."""
     whole = model == "all"
     tails = {}
     for name, s in schedulers.items():
         value = _percentiles(s, model)["p95"].as_mean
-        if value.mean is not None and (s if whole else s.models[model]).dropped is None:
+        if value.mean is not None:
             tails[name] = value
     which = "jobs" if whole else f"{model} jobs"
     if not tails:

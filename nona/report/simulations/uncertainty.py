@@ -41,9 +41,9 @@ Runs = Mapping[str, Sequence[Records]]
 def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dict[str, Difference]:
     """Scheduler → its mean JCT and SLO hit rate minus those of the ``baseline``, at 95 %.
 
-    The verdict is ``overloaded`` where one of the two has no mean, ``queries dropped`` where the mean of one
-    is that of the queries that were not. Each interval holds by itself: with many schedulers, one in twenty
-    excludes 0 by chance. Where a run was cancelled, the replications count that both have.
+    The verdict is ``overloaded`` where one of the two has no mean. Each interval holds by itself:
+    with many schedulers, one in twenty excludes 0 by chance.
+    Where a run was cancelled, the replications count that both have.
 
     Raises ``SimulationError`` when the baseline was not simulated.
     """
@@ -63,7 +63,7 @@ def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dic
             variance_reduction=jct.variance_reduction,
             correlation=jct.correlation,
             relative=jct.difference.mean / mean if mean else None,
-            verdict="queries dropped" if any(r.dropped for r in (*records, *others)) else _verdict(jct),
+            verdict=_verdict(jct),
             slo_hit_rate=None if hits is None else _paired(hits),
             replications=len(records),
         )

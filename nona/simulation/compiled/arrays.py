@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.schedulers.base import BatchLimits, NetworkView, Scheduler
+from nona.schedulers.base import NetworkView, Scheduler
 from nona.simulation.batching import StepRule, batch_keys, no_batch_sizes, step_rule
 from nona.simulation.compiled.core import FlatTables
 from nona.simulation.compiled.memory import (
@@ -112,7 +112,7 @@ class _Rows:
 
     def add(self, plan: QueryPlan, rule: StepRule, keys: Sequence[int]) -> None:
         sources = len(self.sources), len(plan.sources)
-        steps = rule.most, rule.ahead, rule.largest, rule.delay_s, rule.slo_s
+        steps = rule.most, rule.ahead, rule.largest, rule.delay_s
         self.queries.append((len(self.plan), plan.tasks, sum(plan.inputs), *sources, *steps))
         self.sources += plan.sources
         first: dict[int, tuple[int, int]] = {}  # tensor → its output, its first use
@@ -162,7 +162,6 @@ def make_arrays(
     scheduler: Scheduler,
     flat: FlatTables | None,
     size: RunSize,
-    limits: BatchLimits | None,
 ) -> Arrays:
     """The state before the first event."""
     plans = _flatten(system)
@@ -174,7 +173,7 @@ def make_arrays(
         **{name: np.zeros(n) for name, n in (("shown", 5), ("partials", PARTIALS))},
         **_recorded(executors, links, queries),
         **plans._asdict(),
-        **_queues(system, plans, limits),
+        **_queues(system, plans),
         **_network(system.topology, servers),
         "clock": np.zeros(1, dtype=CLOCK),
         "executors": _executors(system),
@@ -196,12 +195,10 @@ def make_arrays(
     _set_clock(arrays, system, scheduler, size)
     arrays.clock["most_tasks"] = len(arrays.out)
     arrays.clock["compiled"] = flat is not None
-    arrays.clock["adapts"] = limits is not None and limits.adapts
-    arrays.clock["drops"] = len(arrays.begin_s) > 0
     return arrays._replace(**with_room(arrays))
 
 
-def _queues(system: System, plans: Plans, limits: BatchLimits | None) -> dict[str, Any]:
+def _queues(system: System, plans: Plans) -> dict[str, Any]:
     """What executors that batch need."""
     sizes = no_batch_sizes(system)
     if sizes is None:
@@ -209,19 +206,12 @@ def _queues(system: System, plans: Plans, limits: BatchLimits | None) -> dict[st
     queues = np.zeros((system.executors, len(plans.plan)), dtype=QUEUE)
     queues["head"] = queues["tail"] = -1
     queues["limit"] = [step_rule(q).most for q in system.queries for _ in q.tasks.task_ids]
-    if limits:
-        tasks = [len(q.tasks) for q in system.queries]
-        queues["limit"] = np.minimum(queues["limit"], np.repeat(limits.most, tasks, axis=0).T)
-    queues["level"] = queues["limit"]
-    arrays = {
+    return {
         "queues": queues.ravel(),
         "batch_sizes": sizes,
         "due_s": np.full(system.executors, math.inf),
         "due_executors": np.zeros(system.executors, dtype=np.int64),
     }
-    if limits is not None and limits.begin_s is not None:
-        arrays["begin_s"] = np.array(limits.begin_s, dtype=float)
-    return arrays
 
 
 def _recorded(executors: int, links: int, queries: int) -> dict[str, Any]:
@@ -230,7 +220,6 @@ def _recorded(executors: int, links: int, queries: int) -> dict[str, Any]:
         "busy_s": np.zeros((2, executors)),
         "link_busy_s": np.zeros((2, links)),
         "class_completed": np.zeros(queries, dtype=np.int64),
-        "class_dropped": np.zeros(queries, dtype=np.int64),
         "class_work_s": np.zeros(queries),
         "class_bytes": np.zeros(queries),
         "crossed_bytes": np.zeros((queries, links)),
@@ -267,7 +256,6 @@ def _board(system: System, scheduler: Scheduler) -> dict[str, Any]:
     cards = scheduler.picks and scheduler.network_view >= NetworkView.N3
     return {
         "queue_length": np.full(executors, 0 if read else -1, dtype=np.int64),
-        "bound": np.zeros(len(system.queries) * executors if scheduler.reads_bound else 0, dtype=np.int64),
         "card_bytes_s": np.full(2 * system.servers, 0.0 if cards else math.nan),
         "backlog_s": np.full(executors, 0.0 if read else math.nan),
         "ticks_ahead": np.zeros(executors, dtype=np.int64),
@@ -298,8 +286,6 @@ def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -
         "report_every": size.report_every,
         "run_on": size.run_on,
         "board": scheduler.sees_loads,
-        "counts": scheduler.reads_bound,
-        "classes": len(system.queries),
         "watched": level >= NetworkView.N2,
         "picks": scheduler.picks,
         "rounds": scheduler.kind == "allocate",
@@ -356,8 +342,6 @@ def with_room(s: Arrays) -> dict[str, Any]:
     grown["due_slots"] = np.concatenate(
         [s.due_slots, np.arange(len(s.due_slots), max(watched, len(s.due_slots)))]
     )
-    if c["drops"]:  # one event may drop all that wait
-        grown["completions"] = _longer(s.completions, COMPLETIONS + s.steps.shape[1] + len(grown["jobs"]))
     if c["picks"]:
         for name in Arrays._fields:
             if name.startswith("ready_") or name == "places":

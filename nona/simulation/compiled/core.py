@@ -191,7 +191,7 @@ def _types() -> _Types:
     types: Any = numba_types  # it has no types of its own
 
     i, f = int64[::1], float64[::1]
-    shown = types.NamedTuple([i, i, i, f, float64, float64, float64, float64, float64, f, i], View)
+    shown = types.NamedTuple([i, i, i, f, float64, float64, float64, float64, float64, f], View)
     ready = types.NamedTuple([int64, i, i, i, f, i, i, int64, i, i, f, i, i], Ready)
     return _Types(i, void(float64, int64, shown, i, f, f, i), boolean(float64, shown, ready, i, f, f, i))
 

@@ -36,9 +36,7 @@ from nona.system import System
 def _shown_view(s: Arrays) -> View:
     """Return the view for plain Python, as :func:`nona.simulation.compiled.events.loop.view_of` does."""
     arrays = (_frozen(a) for a in (s.executor_server, s.executor_class, s.queue_length, s.backlog_s))
-    return View(*arrays, *s.shown.tolist())._replace(
-        card_bytes_s=_frozen(s.card_bytes_s), bound=_frozen(s.bound)
-    )
+    return View(*arrays, *s.shown.tolist())._replace(card_bytes_s=_frozen(s.card_bytes_s))
 
 
 def _frozen(array: Any) -> Any:
@@ -123,7 +121,6 @@ def _raw_run(s: Arrays, state: State, core: Core, collected: Collected) -> RawRu
         link_work_s=links[1],
         jobs_area_s=float(c["window_area_s"]),
         class_completed=s.class_completed,
-        class_dropped=s.class_dropped,
         class_work_s=s.class_work_s,
         class_bytes=s.class_bytes,
         traced_tasks=_tasks(s.task_traces[: c["task_traces"]], end),
@@ -222,7 +219,7 @@ class CompiledRun:
         self.core: Core = load_core()
         self.policy = policy_of(scheduler, prepared)
         self.collector = Collector(system, size, watched=on_progress is not None)
-        self.arrays: Arrays = make_arrays(system, scheduler, self.policy.flat, size, prepared.batches)
+        self.arrays: Arrays = make_arrays(system, scheduler, self.policy.flat, size)
         self.arrays.clock["uniforms"] = prepared.uniforms_per_job
         self.arrays.clock["hand_over_s"] = prepared.hand_over_s
         self.state = addresses(self.arrays)

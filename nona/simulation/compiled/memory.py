@@ -66,9 +66,8 @@ TASK = _record(
     f="latest_s draw start_s end_s picked_s fill_s",
 )
 #: The tasks of one key that wait at one executor, and of them those in the first and the second batch that
-#: formed ahead; ``full`` adds 1 and 2 for one that does not grow. ``limit``: the most members; ``level``:
-#: before it is rounded, where it adapts.
-QUEUE = _record(h="head tail waiting first second full next previous limit", f="level")
+#: formed ahead; ``full`` adds 1 and 2 for one that does not grow. ``limit``: the most members.
+QUEUE = _record(h="head tail waiting first second full next previous limit")
 #: A tensor on its way to a server, where the engine has to remember it. ``use`` is its first input,
 #: ``stage`` how far it is on its path; ``next`` chains the job's messages, or the free ones.
 MESSAGE = _record(
@@ -77,7 +76,7 @@ MESSAGE = _record(
 )
 #: An entry of an event list: what is earlier, then what has the lower content key, comes first.
 EVENT = _record(f="time_s", i="key item")
-#: A job that is complete; the rest are the parts of its completion time, ``nan`` where it was dropped.
+#: A job that is complete; the rest are the parts of its completion time.
 COMPLETION = _record(
     i="number", f="completion_s compute_s transfer_s link_wait_s server_wait_s own_wait_s fill_wait_s"
 )
@@ -85,7 +84,7 @@ TASK_TRACE = _record(i="job query task executor step members", f="ready_s start_
 MESSAGE_TRACE = _record(i="job query tensor source destination", f="request_s start_s end_s delivered_s")
 #: What a query class is: tasks from ``base`` on, ``tasks`` of them, with ``inputs`` inputs.
 #: Its rule of batches as in :class:`~nona.simulation.batching.StepRule`.
-QUERY = _record(i="base tasks inputs first_source sources most ahead largest", f="delay_s slo_s")
+QUERY = _record(i="base tasks inputs first_source sources most ahead largest", f="delay_s")
 #: A task of the plan: half-open ranges in ``outputs``, ``reads`` and ``successors``; equal tasks have one
 #: ``key``.
 PLAN = _record(i="inputs predecessors output output_end read read_end successor successor_end key")
@@ -110,7 +109,7 @@ CLOCK = _record(
         "promised_messages completions "
         "task_traces task_traces_promised message_traces message_traces_promised ready due "
         "open_jobs unmeasured free background_freed saved_open_jobs stamp serial delivered "
-        "background batching keys joined decider due_executors adapts drops counts classes"
+        "background batching keys joined decider due_executors"
     ),
     f=(
         "hand_over_s latency_s capacity tail_s now_s horizon_s wanted_s wake_s "
@@ -168,7 +167,6 @@ class Arrays(NamedTuple):
     steps: FloatTable  # (executor classes × tasks of all plans, B) by members of a batch
     preferred: IntTable  # (Q, B+1), see :class:`~nona.simulation.batching.StepRule`
     queues: Annotated[Records, QUEUE]  # (E × keys)
-    begin_s: FloatTable  # (Q, E), see :class:`~nona.schedulers.base.BatchLimits`
     due_s: Floats  # (E,) when an executor that batches decides next; ``inf`` but for the ``due_executors``
     due_executors: Ints  # (E,) ``clock.due_executors`` of them, in no order
     executor_server: Ints
@@ -212,7 +210,6 @@ class Arrays(NamedTuple):
     ready_base: Ints
     places: Ints  # a number for each of ``tasks``, see :class:`~nona.schedulers.base.Ready`
     card_bytes_s: Floats  # (2S,)
-    bound: Ints  # (Q·E,)
     shown: Floats
     out: Ints
     # what is recorded
@@ -223,7 +220,6 @@ class Arrays(NamedTuple):
     busy_s: FloatTable  # (2, E) at the window's first and last arrival
     link_busy_s: FloatTable  # (2, L)
     class_completed: Ints
-    class_dropped: Ints
     class_work_s: Floats
     class_bytes: Floats
     batch_sizes: IntTable  # (Q, B+1)

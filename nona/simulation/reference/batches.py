@@ -1,9 +1,8 @@
 """Executors that take several equal tasks in one step.
 
 Such an executor decides at the end of an instant, once all that happens then has happened. Of the keys (equal
-tasks) whose batch may start, and of background, it takes what stands first in its queue. If that is a batch,
-queries that are too late to begin leave first, where the scheduler says so. A batch whose members all have
-the same task ready here next runs on with it; otherwise run-on is off.
+tasks) whose batch may start, and of background, it takes what stands first in its queue. A batch whose
+members all have the same task ready here next runs on with it; otherwise run-on is off.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import Any
 import simpy
 
 from nona.random_streams import RandomStreams
-from nona.schedulers.base import DECREASE, BatchLimits
 from nona.simulation.batching import StepRule, batch_keys, members_taken, step_rule
 from nona.simulation.records import TaskInterval
 from nona.simulation.reference.executors import Executor, Item, Surroundings
@@ -26,7 +24,6 @@ from nona.simulation.workload import background_items
 from nona.system import System
 
 OnStep = Callable[[Job, int], None]  # first member, members
-OnDrop = Callable[[Job], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +50,7 @@ def _steps_of(system: System) -> Steps:
 
 
 class BatchingExecutor(Executor):
-    """An executor whose steps have up to ``max_batch`` members; ``on_step`` hears of every one that starts,
-    ``on_drop`` of every query that leaves without having begun.
+    """An executor whose steps have up to ``max_batch`` members; ``on_step`` hears of every one that starts.
 
     Of picked tasks a batch starts when all that are ``expected`` are here.
     """
@@ -66,18 +62,8 @@ class BatchingExecutor(Executor):
         of: Surroundings,
         steps: Steps,
         on_step: OnStep,
-        on_drop: OnDrop,
-        limits: BatchLimits | None,
     ) -> None:
-        self.steps, self.on_step, self._on_drop = steps, on_step, on_drop
-        self._limits: dict[int, float] = {}  # by key, where they are not the rows' own
-        self._adapts = limits is not None and limits.adapts
-        begin_s = None if limits is None else limits.begin_s
-        self._begin_s: list[float] = [] if begin_s is None else begin_s[:, number].tolist()  # by query class
-        if limits is not None:
-            for q, keys in reversed(list(enumerate(steps.keys))):  # of rows that share keys the first counts
-                most = min(int(limits.most[q, number]), steps.rules[q].most)
-                self._limits |= dict.fromkeys(keys, float(most))
+        self.steps, self.on_step = steps, on_step
         self.started = 0
         self._formed: dict[int, list[_Formed]] = {}  # by key
         super().__init__(number, background, of)
@@ -151,26 +137,9 @@ class BatchingExecutor(Executor):
                 return [(None, task, service_s)]
             key = self._key_of(job, task)
             if heads[key] == (job, task) and self._size(job, task):
-                if self._begin_s and self._drop_late():
-                    return self._next_step()
                 self._merge(job, task)
                 return self._waiting(key)[: self._size(job, task)]
         return []
-
-    def _drop_late(self) -> bool:
-        """From the oldest of each key on, queries that are too late to begin leave; did any?"""
-        in_time = set[int]()  # keys
-        before = len(self._queue)
-        for job, task, _ in [*self._queue]:
-            if job is None or self._key_of(job, task) in in_time or job.dropped:
-                continue
-            if job.left < job.plan.tasks or self.env.now - job.arrival_s <= self._begin_s[job.query]:
-                in_time.add(self._key_of(job, task))
-            else:
-                job.dropped = True
-                self._on_drop(job)
-        self._queue = [item for item in self._queue if item[0] is None or not item[0].dropped]
-        return len(self._queue) < before
 
     def _size(self, job: Job, task: int) -> int:
         """Members of the batch that may start with the first waiting task equal to this one; 0: none may."""
@@ -189,9 +158,7 @@ class BatchingExecutor(Executor):
         formed = self._formed.get(key, [])
         if len(formed) == 2 and not formed[0].full:
             together = formed[0].members + formed[1].members
-            if together <= self._most(rule, (job, task, 0.0)) and self._is_late(
-                rule, self._waiting(key)[formed[0].members]
-            ):
+            if together <= rule.most and self._is_late(rule, self._waiting(key)[formed[0].members]):
                 formed[:] = [_Formed(together, True)]
 
     def _form(self, job: Job, task: int) -> None:
@@ -214,15 +181,11 @@ class BatchingExecutor(Executor):
 
     def _taken(self, rule: StepRule, waiting: list[Item], formed: int) -> tuple[int, bool]:
         """How many of these equal tasks an open batch of ``formed`` takes, and whether it is full then."""
-        most = self._most(rule, waiting[0])
+        most = rule.most
         reach = min(formed + len(waiting), most)
         preferred = rule.preferred[reach] if rule.largest else most * (reach == most)
         late, largest = self._is_late(rule, waiting[0]), rule.largest or most
         return members_taken(len(waiting), formed, most, late, rule.delay_s == 0, preferred, largest)
-
-    def _most(self, rule: StepRule, item: Item) -> int:
-        job, task, _ = item
-        return int(self._limits.get(self._key_of(job, task), rule.most)) if job else rule.most
 
     def _is_late(self, rule: StepRule, item: Item) -> bool:
         job, task, _ = item
@@ -261,25 +224,15 @@ class BatchingExecutor(Executor):
                 job.trace.tasks.append(TaskInterval(job.number, job.query, task, self.number, *times, *step))
         yield self.env.at(end_s, content_key(TASK_END, first.number, task))
         self._in_service = None
-        if self._adapts:
-            self._adapt(first, self._key_of(first, task))
         self.on_end(jobs, task, self)
         return jobs
-
-    def _adapt(self, oldest: Job, key: int) -> None:
-        """Additive increase while the oldest member is in time, multiplicative decrease when it is not."""
-        rule, limit = self.steps.rules[oldest.query], self._limits[key]
-        in_time = self.env.now - oldest.arrival_s <= rule.slo_s
-        self._limits[key] = min(limit + 1.0, float(rule.most)) if in_time else max(limit * DECREASE, 1.0)
 
     def _idle_s(self) -> float:
         """Seconds up to now in which nothing ran here."""
         return self.idle_s + max(0.0, self.env.now - self.free_s)
 
 
-def make_executors(
-    of: Surroundings, streams: RandomStreams, on_step: OnStep, on_drop: OnDrop, limits: BatchLimits | None
-) -> list[Executor]:
+def make_executors(of: Surroundings, streams: RandomStreams, on_step: OnStep) -> list[Executor]:
     """The executors by number, each with its background; they batch where some query class does."""
     system = of.system
     background = [
@@ -289,6 +242,4 @@ def make_executors(
     if not system.batches:
         return [Executor(e, items, of) for e, items in enumerate(background)]
     steps = _steps_of(system)
-    return [
-        BatchingExecutor(e, items, of, steps, on_step, on_drop, limits) for e, items in enumerate(background)
-    ]
+    return [BatchingExecutor(e, items, of, steps, on_step) for e, items in enumerate(background)]

@@ -86,22 +86,11 @@ class BindDispatcher:
         job.executor = [*bound]
         for task, executor in enumerate(bound):
             parts.board.promise(executor.number, load_s(job, task, executor))
-            parts.board.bound[job.query * len(parts.executors) + executor.number] += 1
         for task in job.plan.sources:
             job.join(task)
 
-    def _release(self, job: Job, task: int, executor: Executor) -> None:
-        self._parts.board.release(executor.number, load_s(job, task, executor))
-        self._parts.board.bound[job.query * len(self._parts.executors) + executor.number] -= 1
-
-    def dropped(self, job: Job) -> None:
-        """A job leaves, none of whose tasks has begun."""
-        executors: Any = job.executor
-        for task, executor in enumerate(executors):
-            self._release(job, task, executor)
-
     def task_ended(self, job: Job, task: int, executor: Executor) -> None:
-        self._release(job, task, executor)
+        self._parts.board.release(executor.number, load_s(job, task, executor))
         for output in job.plan.outputs[task]:
             elsewhere: dict[int, list[int]] = {}
             for place, target in enumerate(output.targets):

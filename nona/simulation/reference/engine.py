@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.arrays import Floats
-from nona.schedulers.base import NO_COUNTS, NetworkView, Prepared, Scheduler, View
+from nona.schedulers.base import NetworkView, Prepared, Scheduler, View
 from nona.simulation.batching import no_batch_sizes
 from nona.simulation.collected import PARTS, Collector, Progress, busy_shares
 from nona.simulation.records import RawRun
@@ -23,9 +23,7 @@ from nona.simulation.reference.batches import make_executors
 from nona.simulation.reference.bind import BindDispatcher, Dispatcher, Parts, RoundCalls
 from nona.simulation.reference.executors import Executor, LoadBoard, Surroundings, busy_and_work
 from nona.simulation.reference.jobs import (
-    DROPPED,
     NO_PARTS,
-    JctParts,
     Job,
     Trace,
     parts_of_bound,
@@ -67,17 +65,16 @@ class SimPyRun:
         self.area_s = self.area_since_s = self.area_before_s = self.window_area_s = self.last_s = 0.0
         self.busy_at: list[tuple[Floats, Floats]] = []
         classes = len(system.queries)
-        self.class_completed, self.class_dropped = np.zeros((2, classes), dtype=np.int64)
+        self.class_completed = np.zeros(classes, dtype=np.int64)
         self.class_work_s, self.class_bytes = np.zeros(classes), np.zeros(classes)
         self.batch_sizes = no_batch_sizes(system)
         self.finished = False
 
     def _make_parts(self, scheduler: Scheduler, prepared: Prepared, workload: Workload) -> None:
         env, system, streams = self.env, self.system, workload.streams
-        board = LoadBoard(system.executors, system.servers, len(system.queries), scheduler.sees_loads)
+        board = LoadBoard(system.executors, system.servers, scheduler.sees_loads)
         around = Surroundings(env, system, self.size.run_on, board, self._task_ended)
-        listeners = self._step_started, self._dropped
-        self.executors = make_executors(around, streams, *listeners, prepared.batches)
+        self.executors = make_executors(around, streams, self._step_started)
         self.link = make_link(env, system, streams)
         look = _viewer(system, scheduler, board, self.link)
         parts = Parts(env, system, scheduler, prepared, self.executors, self.link, board, look)
@@ -171,20 +168,12 @@ class SimPyRun:
         self.class_work_s[job.query] += job.load_s()
         self.class_bytes[job.query] += job.sent_bytes
         measured = self.size.first <= job.number <= self.size.last
-        self._leave(job, self.parts_of(job, task, self.link.isolated_s) if measured else NO_PARTS)
-
-    def _dropped(self, job: Job) -> None:
-        """None of its tasks has begun."""
-        self.binds.dropped(job)
-        self.class_dropped[job.query] += 1
-        self._leave(job, DROPPED)
-
-    def _leave(self, job: Job, parts_s: JctParts) -> None:
+        parts_s = self.parts_of(job, task, self.link.isolated_s) if measured else NO_PARTS
         self._count(-1)
         self.done_number.append(job.number)
         self.done_s.append(self.env.now)
         self.done_parts_s += parts_s
-        self.unmeasured -= self.size.first <= job.number <= self.size.last
+        self.unmeasured -= measured
         self.finished = not self.unmeasured
 
     def _tell(self, report: Report) -> None:
@@ -223,7 +212,6 @@ class SimPyRun:
             link_work_s=link_work_s,
             jobs_area_s=self.window_area_s,
             class_completed=self.class_completed,
-            class_dropped=self.class_dropped,
             class_work_s=self.class_work_s,
             class_bytes=self.class_bytes,
             traced_tasks=tuple(sorted(tasks, key=lambda i: (i.job, i.start_s, i.task))),
@@ -254,7 +242,6 @@ def _viewer(system: System, scheduler: Scheduler, board: LoadBoard, link: Link) 
         link_promised_s=hidden,
         link_queue_bytes=hidden,
         card_bytes_s=board.card_bytes_s if cards else _frozen(np.full(2 * system.servers, hidden)),
-        bound=board.bound if scheduler.reads_bound else NO_COUNTS,
     )
 
     def look() -> View:

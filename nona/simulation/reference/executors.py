@@ -30,12 +30,11 @@ class LoadBoard:
     that waits or runs there. ``backlog_s`` (E,) adds up their modelled times (of background: the mean), in
     whole picoseconds, so that equal loads are equal, whatever came before. ``free`` counts the executors
     with nothing, ``freed`` holds those of them whose background has ended since the last decision.
-    ``card_bytes_s`` and ``bound``: see :class:`~nona.schedulers.base.View`.
+    ``card_bytes_s``: see :class:`~nona.schedulers.base.View`.
     """
 
-    def __init__(self, executors: int, servers: int, queries: int, is_read: bool) -> None:
+    def __init__(self, executors: int, servers: int, is_read: bool) -> None:
         self._is_read = is_read
-        self.bound = np.zeros(queries * executors, dtype=np.int64)
         self.queue_length = np.zeros(executors, dtype=np.int64)
         self.backlog_s = np.zeros(executors)
         self.card_bytes_s = np.zeros(2 * servers)

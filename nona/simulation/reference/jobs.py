@@ -46,13 +46,13 @@ class Job:
     for how long the executor stood idle while it waited (before it starts: when it joined);
     ``last_message``, the number of the input that a message brought last, at ``message_s`` (the largest of
     those of one instant, in whichever order they come within it); ``picked_s``, when it was picked.
-    ``left`` tasks are not complete; ``dropped``: none ever will be. ``sent_bytes`` adds up messages. Where
+    ``left`` tasks are not complete. ``sent_bytes`` adds up messages. Where
     tasks are picked: ``unfinished`` predecessors of each, ``messages`` by (tensor, server), ``running``
     executors held, the job's ``draw``, and where its tasks begin in the list of places (``base``).
     """
 
     __slots__ = (
-        "arrival_s", "base", "draw", "draws", "dropped", "end_s", "env", "executor", "fill_s", "joined_s",
+        "arrival_s", "base", "draw", "draws", "end_s", "env", "executor", "fill_s", "joined_s",
         "last_message", "left", "members", "message_s", "messages", "missing", "number", "picked_s", "plan",
         "query", "running", "sent_bytes", "start_s", "trace", "unfinished",
     )  # fmt: skip
@@ -77,7 +77,6 @@ class Job:
         self.end_s, self.picked_s = [0.0] * plan.tasks, [0.0] * plan.tasks
         self.members, self.fill_s = [1] * plan.tasks, [0.0] * plan.tasks
         self.left = plan.tasks
-        self.dropped = False
         self.sent_bytes = 0.0
         self.unfinished = plan.predecessors.copy()
         self.messages: dict[tuple[int, int], Any] = {}

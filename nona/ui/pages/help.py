@@ -102,8 +102,8 @@ HOW_TO = (
     ),
     HowTo("compare schedulers?", "Choose them and run: all get the same arrivals.", "simulation"),
     HowTo(
-        "set an option of a scheduler, such as early drop?",
-        "*Options* below the choice has those of the chosen ones: whether nexus drops late queries, for one.",
+        "set an option of a scheduler, such as how many it samples?",
+        "*Options* below the choice has those of the chosen ones: how many executors jsq-d samples, for one.",
         "simulation",
         (("simulation-view", "Run"),),
     ),

@@ -10,15 +10,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nona.schedulers.base import DECREASE
 from nona.simulation.batching import members_taken
-from nona.simulation.compiled.events.jobs import drop
 from nona.simulation.compiled.events.loads import absorb, bring_up, catch_up, hold, run_background
 from nona.simulation.compiled.memory import (
     STARTED,
     State,
     batch_sizes_of,
-    begin_s_of,
     clock_at,
     due_executors_of,
     due_s_of,
@@ -124,29 +121,25 @@ def expect(s: State, place: int, members: int) -> None:
     queues_at(s, _queue_of(s, place)).limit = members
 
 
-def decide(s: State, now: float) -> bool:
-    """The executor whose turn it is starts what may start; return whether that ends the run."""
+def decide(s: State, now: float) -> None:
+    """The executor whose turn it is starts what may start."""
     c = clock_at(s, 0)
     e = c.decider
     _next_due(s)
     x = executors_at(s, e)
     if x.active:
-        return False
+        return
     bring_up(s, e, now)
     if x.free_s > now:
         _after_background(s, e)
-        return False
+        return
     if x.head < 0 and x.served == x.absorbed:
-        return False
+        return
     last = x.last
     x.last = -1
     if last >= 0 and c.run_on and x.free_s == now and _run_on(s, e, last, now):
-        return False
-    done = False
+        return
     k = _first_ready(s, e, now)
-    if c.drops and k >= 0 and not _background_first(s, e, k):
-        done = _drop_late(s, e, now)
-        k = _first_ready(s, e, now)
     if _background_first(s, e, k):
         run_background(s, e, now)
         _after_background(s, e)
@@ -164,33 +157,12 @@ def decide(s: State, now: float) -> bool:
         _start(s, first, members, now)
     elif x.head >= 0:
         decide_at(s, e, _due_s(s, e))
-    return done
 
 
 def _background_first(s: State, e: int, k: int) -> bool:
     """Does background come before the head of queue ``k`` (−1: before no task)?"""
     x = executors_at(s, e)
     return bool(x.served < x.absorbed and (k < 0 or tasks_at(s, queues_at(s, k).head).before > x.served))
-
-
-def _drop_late(s: State, e: int, now: float) -> bool:
-    """From the oldest of each queue on, jobs that are too late to begin leave; does that end the run?"""
-    done = False
-    k = executors_at(s, e).head
-    while k >= 0:
-        following = queues_at(s, k).next
-        while queues_at(s, k).waiting > 0:
-            slot = tasks_at(s, queues_at(s, k).head).slot
-            job = jobs_at(s, slot)
-            begun = job.left < queries_at(s, job.query).tasks
-            if begun or now - job.arrival_s <= begin_s_of(s)[job.query, e]:
-                break
-            while job.wait_head >= 0:
-                _leave_queue(s, job.wait_head)
-            if drop(s, slot, now):
-                done = True
-        k = following
-    return done
 
 
 def _next_due(s: State) -> None:
@@ -457,18 +429,6 @@ def note_run(s: State, place: int, begin: float, step: int, members: int) -> Non
         row.end_s = task.end_s
         row.step = step
         row.members = members
-
-
-def adapt(s: State, first: int, now: float) -> None:
-    """Additive increase while the oldest member is in time, multiplicative decrease when it is not."""
-    job = jobs_at(s, tasks_at(s, first).slot)
-    rule = queries_at(s, job.query)
-    queue = queues_at(s, _queue_of(s, first))
-    if now - job.arrival_s <= rule.slo_s:
-        queue.level = min(queue.level + 1.0, float(rule.most))
-    else:
-        queue.level = max(queue.level * DECREASE, 1.0)
-    queue.limit = int(queue.level)
 
 
 def step_ended(s: State, e: int, goes_on: bool, now: float) -> None:

@@ -8,7 +8,6 @@ from nona.simulation.compiled.events.loads import promise, release_task
 from nona.simulation.compiled.events.messages import Transfer
 from nona.simulation.compiled.memory import (
     State,
-    bound_of,
     clock_at,
     executor_class_of,
     executor_server_of,
@@ -39,8 +38,6 @@ def bind_tasks(s: State, slot: int) -> bool:
         task.placed = 1
         if c.board:
             promise(s, task.executor, ticks_of(s)[executor_class_of(s)[task.executor], task.plan])
-        if c.counts:
-            bound_of(s)[job.query * c.executors + task.executor] += 1
     query = queries_at(s, job.query)
     now = job.arrival_s
     for i in range(query.first_source, query.first_source + query.sources):

@@ -5,10 +5,8 @@ A job's time is walked back from the task that completes it, along the chain of 
 
 from __future__ import annotations
 
-import math
-
 from nona.simulation.compiled.events.links import absorb, past_transfer_s, path_link
-from nona.simulation.compiled.events.loads import bring_up, busy_until, release_task, work_until
+from nona.simulation.compiled.events.loads import bring_up, busy_until, work_until
 from nona.simulation.compiled.events.messages import free_messages
 from nona.simulation.compiled.memory import (
     Floats,
@@ -16,7 +14,6 @@ from nona.simulation.compiled.memory import (
     busy_s_of,
     class_bytes_of,
     class_completed_of,
-    class_dropped_of,
     class_work_s_of,
     clock_at,
     completions_at,
@@ -338,25 +335,7 @@ def complete(s: State, slot: int, place: int, now: float) -> bool:
     class_completed_of(s)[job.query] += 1
     class_work_s_of(s)[job.query] += _load_s(s, slot)
     class_bytes_of(s)[job.query] += job.sent_bytes
-    return _leave(s, slot, now)
-
-
-def drop(s: State, slot: int, now: float) -> bool:
-    """A job leaves, none of whose tasks has begun; return whether that ends the run."""
-    c = clock_at(s, 0)
-    job = jobs_at(s, slot)
-    _set_parts(s, c.completions, math.nan)
-    class_dropped_of(s)[job.query] += 1
-    for place in range(job.base, job.base + queries_at(s, job.query).tasks):
-        release_task(s, place)
-    return _leave(s, slot, now)
-
-
-def _leave(s: State, slot: int, now: float) -> bool:
-    """The job's row is the next; its parts stand there already."""
-    c = clock_at(s, 0)
     count(s, now, -1)
-    job = jobs_at(s, slot)
     out = completions_at(s, c.completions)
     c.completions += 1
     out.number = job.number

@@ -14,11 +14,9 @@ from nona.simulation.compiled.memory import (
     background_s_of,
     background_work_s_of,
     backlog_s_of,
-    bound_of,
     clock_at,
     executor_class_of,
     executors_at,
-    jobs_at,
     next_change_s_of,
     queue_length_of,
     tasks_at,
@@ -52,8 +50,6 @@ def release_task(s: State, place: int) -> None:
     task = tasks_at(s, place)
     if c.board:
         release(s, task.executor, ticks_of(s)[executor_class_of(s)[task.executor], task.plan])
-    if c.counts:
-        bound_of(s)[jobs_at(s, task.slot).query * c.executors + task.executor] -= 1
 
 
 def _note_arrival(s: State, e: int) -> None:

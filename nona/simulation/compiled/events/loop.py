@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nona.schedulers.base import Ready, View
-from nona.simulation.compiled.events.batches import adapt, decide, step_ended
+from nona.simulation.compiled.events.batches import decide, step_ended
 from nona.simulation.compiled.events.bind import bind_tasks, hand_on
 from nona.simulation.compiled.events.executors import join, proceed
 from nona.simulation.compiled.events.jobs import admit, complete, has_room, too_long
@@ -47,7 +47,6 @@ from nona.simulation.compiled.memory import (
     ROOM,
     State,
     backlog_s_of,
-    bound_of,
     card_bytes_s_of,
     clock_at,
     drop_first,
@@ -124,7 +123,6 @@ def view_of(s: State) -> View:
         shown_of(s)[3],
         shown_of(s)[4],
         card_bytes_s_of(s)[: 2 * c.servers],
-        bound_of(s)[: c.counts * n * c.classes],
     )
 
 
@@ -288,7 +286,8 @@ def _next_event(s: State, bind: Decide, pick: Decide) -> int:
         return BACKGROUND
     c.now_s = now
     if decides:
-        return DONE if decide(s, now) else NEXT_EVENT
+        decide(s, now)
+        return NEXT_EVENT
     if c.shared and (links_at(s, 0).next_s == now or c.link_end_s == now):
         if links_at(s, 0).next_s == now:
             if c.flows >= c.room_flows - c.room_messages:
@@ -359,8 +358,6 @@ def _end_task(s: State, pick: Decide, e: int, now: float) -> int:
 def _end_batch(s: State, pick: Decide, e: int, now: float) -> int:
     c = clock_at(s, 0)
     first = int(executors_at(s, e).task)
-    if c.adapts:
-        adapt(s, first, now)
     place = first
     while place >= 0:
         if c.picks:
