@@ -98,7 +98,6 @@ STARTED = (
     Started("count", PLACED, "models", (("model-view", ("What it could gain",)),), _another_device),
     Started("plan", PLANNED, "plan"),
     Started("validate", PLACED, "evidence", (("evidence-tabs", "Theory"),)),
-    Started("check", PLACED, "evidence", (("evidence-tabs", "Self-checks"),)),
     Started("serverless", SERVERLESS, "serverless"),
     Started("serverless-sharing", SERVERLESS, "serverless", (("serverless-tabs", "Sharing"),)),
     Started("serverless-over", SERVERLESS, "serverless", (("serverless-tabs", "Up to what load?"),)),

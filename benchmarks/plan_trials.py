@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nona.placement.queueing import erlang_c
 from nona.results.planning import PlanOption
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.scenario.schema import Scenario
-from nona.simulation.theory import erlang_c
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.study.planning.plan import plan

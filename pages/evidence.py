@@ -1,10 +1,10 @@
-"""Evidence: what backs the numbers: measurements, simulations, theory, self-checks, papers, sources."""
+"""Evidence: what backs the numbers: measurements, simulations, theory, papers, sources."""
 
 from collections.abc import Callable
 
 import streamlit as st
 
-from nona.ui.pages.evidence import checks_tab, sources_tab
+from nona.ui.pages.evidence import sources_tab
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import current
 from studies import tabs as studied
@@ -14,7 +14,6 @@ TABS: dict[str, Callable[[AppState], None]] = {
     "Prediction": studied.prediction_tab,
     "Decisions": studied.decisions_tab,
     "Theory": studied.theory_tab,
-    "Self-checks": checks_tab,
     "The paper": studied.paper_tab,
     "The slides": studied.slides_tab,
     "Network views": studied.network_views_tab,

@@ -21,7 +21,20 @@ from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.by_hand import batched_query, bind_to, chain, one_task_query, query_of, system_of
-from nona.simulation.theory import (
+from nona.system import QueryClass, Stream, System
+from nona.topology import make_topology
+from studies.agreement import (
+    Comparison,
+    Effort,
+    Expected,
+    KnownSystem,
+    RunLength,
+    compare,
+    exactly,
+    run_length,
+)
+from studies.bulk_queue import bulk_queue, memoryless_batches, unlimited_bound_s
+from studies.theory import (
     choices_jct_s,
     fork_join_bounds_s,
     fork_join_two_jct_s,
@@ -36,19 +49,6 @@ from nona.simulation.theory import (
     tandem_jct_s,
     traffic_rates,
 )
-from nona.system import QueryClass, Stream, System
-from nona.topology import make_topology
-from studies.agreement import (
-    Comparison,
-    Effort,
-    Expected,
-    KnownSystem,
-    RunLength,
-    compare,
-    exactly,
-    run_length,
-)
-from studies.bulk_queue import bulk_queue, memoryless_batches, unlimited_bound_s
 
 MEAN_S = 0.01
 

@@ -353,7 +353,7 @@ log σ the standard deviation of ln(measured / predicted). Ranks, which decide p
 predicted than times. Without measured times take a modelled time as right within a factor of
 exp(±{counted:.2f}), the log σ of all counted, two times out of three; ranges beside results take
 exp(±{sigma:g}), as a model that is not counted here may be further off. A measured table
-(`nona measure`, or your own CSV) replaces modelled times.
+replaces modelled times.
 """
 WEAK_POINTS = """\
 - **L40S**: BERT is predicted too slow. Its 96 MB second-level cache keeps the weights; the model

@@ -98,7 +98,6 @@ COMMANDS = (
     made_by(models.SchedulersOptions),
     made_by(models.DevicesOptions),
     made_by(models.ModelsOptions),
-    made_by(models.MeasureOptions),
     models.completion,
 )
 

@@ -1,27 +1,23 @@
-"""Commands on one model: inspect, contract, measure."""
+"""Commands on one model: inspect, contract."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from nona.cli.commands.models import (
     ContractOptions,
     InspectOptions,
-    MeasureOptions,
     ModelOptions,
     TrainDecimaOptions,
 )
 from nona.cli.output import ProgressLine, emit
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.options import PER_QUERY, CostOptions
-from nona.errors import NonaError
 from nona.hardware.executor import executor_class
 from nona.registry import load
 from nona.report.models import batched_times, contraction, inspection
 from nona.report.text import BATCHES, contraction_text, fit_text, inspection_text
 from nona.report.times import law_note
-from nona.sources import samples
 from nona.sources.lookup import Sources
 from nona.study.models import PreparedModel, configuration_counts, prepare_model
 
@@ -45,28 +41,6 @@ def contract(arguments: ContractOptions) -> None:
     counts = configuration_counts(model)
     report = contraction(model.contracted, model.costed[0], model.decomposition, counts)
     emit(arguments, report, contraction_text)
-
-
-def measure(arguments: MeasureOptions) -> None:
-    """Time a model's operators on this machine."""
-    from nona.cost.measuring import measure_batches, measure_model  # needs the extra `measure`
-    from nona.study.exports import check_places, write_text
-
-    check_places(arguments.output, arguments.export_profile)
-    if arguments.export_profile is not None and not arguments.batches:
-        raise NonaError("--export-profile needs --batches: the sizes to measure, as 1,2,4,8.")
-    path = samples.sample_path(arguments.model) or Path(arguments.model)
-    threads, symbols = arguments.threads, dict(arguments.symbol)
-    if arguments.output is not None:
-        result = measure_model(path, arguments.batches, threads=threads, symbols=symbols)
-        print(result, file=sys.stderr)  # before the file
-        write_text(arguments.output, result.text)
-    if arguments.export_profile is not None:
-        text = measure_batches(path, arguments.batches, threads=threads, symbols=symbols)
-        print(text, file=sys.stderr, end="")
-        write_text(arguments.export_profile, text)
-    elif arguments.output is None:
-        raise NonaError("nona measure writes a file; give --output, or --export-profile.")
 
 
 def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE, largest: int = 1) -> PreparedModel:

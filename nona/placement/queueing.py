@@ -41,6 +41,7 @@ import numpy as np
 
 from nona.arrays import Bools, Floats, Ints
 from nona.decomposition import VIRTUAL
+from nona.errors import SimulationError
 from nona.placement.messages import Candidates
 from nona.placement.spans import ends
 from nona.system import Stream, System
@@ -376,3 +377,30 @@ class Servers:
 def cut_times(system: System, j: int, times: Floats) -> Floats:
     """Seconds of the cut tasks of query class ``j`` out of ``times`` (T,); 0 where virtual."""
     return np.array([times[t] if t != VIRTUAL else 0.0 for t in system.queries[j].decomposition.cuts])
+
+
+def erlang_c(servers: int, offered: float) -> float:
+    """Probability that an arrival at an M/M/c queue has to wait.
+
+    Formula: C = B/(1 − ρ(1−B)) with ρ = a/c and Erlang's loss probability by the recursion
+    B₀ = 1, Bₖ = aBₖ₋₁/(k + aBₖ₋₁), which cannot overflow.
+
+    ``servers``: c. ``offered``: a = λ·E[S], the mean number of busy servers if none ever waited.
+
+    Raises ``SimulationError`` for fewer than one server, or a negative load.
+
+    >>> round(erlang_c(1, 0.7), 12), round(erlang_c(2, 1.0), 12), erlang_c(3, 3.5)
+    (0.7, 0.333333333333, 1.0)
+
+    Source: Kleinrock, Queueing Systems I, 1975, section 3.5.
+    """
+    if servers < 1 or not offered >= 0:
+        raise SimulationError(
+            f"Erlang C: servers={servers} must be at least 1 and offered={offered} at least 0; correct them."
+        )
+    if offered >= servers:
+        return 1.0
+    blocked = 1.0
+    for k in range(1, servers + 1):
+        blocked = offered * blocked / (k + offered * blocked)
+    return blocked / (1 - offered / servers * (1 - blocked))

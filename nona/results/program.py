@@ -1,4 +1,4 @@
-"""Results on the program itself: what it offers by name, and its checks."""
+"""Results on the program itself: what it offers by name."""
 
 from __future__ import annotations
 
@@ -40,25 +40,3 @@ class SampleEntry(Document):
 
     name: str
     description: str
-
-
-class SelfCheck(Document):
-    """One check: what must hold, whether it does (``None``: not possible here), the result."""
-
-    name: str
-    ok: bool | None
-    found: str
-
-
-class SelfCheckProgress(Document):
-    """The checks that are done so far."""
-
-    rows: tuple[SelfCheck, ...]
-
-
-class SelfCheckResult(Document):
-    """All checks of this machine, with the program's version."""
-
-    rows: tuple[SelfCheck, ...]
-    seconds: float
-    version: str

@@ -1,7 +1,7 @@
 """Files of measured times by batch, vCPUs and part of a GPU, and times between them.
 
 * Ours, CSV with a header: ``batch, ms``; optional ``vcpus``, ``vgpus`` or ``gpu_percent``, ``percentile``,
-  ``model``. An empty cell, or no column: the time holds for any number. ``nona measure`` writes it.
+  ``model``. An empty cell, or no column: the time holds for any number.
 * ParvaGPU's, CSV: ``Mig instance, Batch size, Workload Number, Throughput, Latency``. Rows of one process are
   taken; 0 is out of memory. Source: MunQ-Lee/ParvaGPU_SC24, ``prof_data`` (Lee et al., SC 2024).
 * INFless', words with spaces: model, CPU threads, per cent of the GPU, batch, ms. 9,999 ms or more did not

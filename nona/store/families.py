@@ -20,7 +20,6 @@ from nona.report.simulations.comparison import HEADINGS, changes, pairing
 from nona.report.simulations.findings import headline
 from nona.report.simulations.report import SimulatedRun
 from nona.report.sweep_findings import stability_finding
-from nona.report.sweep_grids import grid_finding
 from nona.report.sweeps import value_text
 from nona.report.text import counted, listed
 from nona.report.training.findings import training_finding
@@ -314,7 +313,11 @@ PLACEMENT = Family(
     lambda solved: ("nona",), lambda solved: f"{order_finding(solved)}.", _compare(_of_placement)
 )
 SWEEP = Family(lambda sweep: sweep.settings.schedulers, stability_finding, _compare(_of_sweep))
-GRID = Family(lambda grid: grid.settings.sweep.schedulers, grid_finding, _compare(_of_grid))
+GRID = Family(
+    lambda grid: grid.settings.sweep.schedulers,
+    lambda grid: f"{grid.rows[0].sweep.label} × {grid.label}" if grid.rows else grid.label,
+    _compare(_of_grid),
+)
 LANGUAGE = Family(_ways, lambda run: language_finding(run.report).text, _compare(_of_routers))
 LANGUAGE_PLAN = Family(
     lambda planned: (option.router for option in planned.plan.options),

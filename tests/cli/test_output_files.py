@@ -125,7 +125,7 @@ def test_every_path_that_a_command_takes_is_read_or_is_an_output():
     stores = {words for words, option in paths if option == "--store"}  # data bases that grow
     assert {"app", "simulate", "saved list", "saved import"} <= stores
     assert {path for path in paths if path[1] != "--store"} == read
-    outputs = "--output --html --records --trace --csv --parquet --export-profile"
+    outputs = "--output --html --records --trace --csv --parquet"
     assert {option for _, option in OUTPUTS} == set(outputs.split())
 
 

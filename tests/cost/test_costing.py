@@ -1,21 +1,15 @@
 """Times of operators: the formula recomputed, stated ones carried to other hardware, measuring and tables."""
 
-import json
 import math
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from onnx import TensorProto, helper
-from onnx.reference import ReferenceEvaluator
 from sizes import examples
 
-from nona.cost import measuring
 from nona.cost.costed import interval, total_interval
 from nona.cost.costing import cost_graph, fuse
 from nona.cost.measured import MeasuredTable, read_measured
@@ -23,10 +17,9 @@ from nona.cost.operators import operator_work
 from nona.cost.options import CostOptions, scaled_edges, stacks, tensor_scale
 from nona.cost.roofline import Roofline
 from nona.cost.stated import bound_of, carried, unscaled_share, with_given
-from nona.errors import CostError, GraphError, NonaError, ScenarioError
+from nona.errors import CostError, GraphError, ScenarioError
 from nona.graph.model import Edge, ModelGraph, Operator, Tensor
 from nona.graph.node_link import from_node_link, to_node_link
-from nona.graph.readers import read_model
 from nona.hardware.device import devices, user_devices
 from nona.hardware.executor import executor_class, make_executor_class
 from nona.hardware.mig import parse_layout
@@ -34,7 +27,6 @@ from nona.planning.offers import slicings
 from nona.report.times import given_times, hardware_notes, hardware_warnings, origin_text
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.scenario.plan import offer_entry
-from nona.serverless.profiles import read_profile, rows_of
 from nona.sources.samples import load_sample
 from nona.study.models import given_graph
 from nona.study.preparation import prepare
@@ -493,123 +485,3 @@ def test_anything_gives_a_table_or_one_line(data):
         problem = str(error)
     assert len(problem.splitlines()) <= 1
     assert problem or isinstance(found, MeasuredTable)
-
-
-def external(name, kind, dims):
-    tensor = TensorProto(name=name, data_type=kind, dims=dims, data_location=TensorProto.EXTERNAL)
-    tensor.external_data.add(key="location", value="weights-not-shipped")
-    return tensor
-
-
-def small_model():
-    """Convolution, batch normalisation, an embedding's index input: no weight is in the file."""
-    f, i = TensorProto.FLOAT, TensorProto.INT64
-    nodes = [
-        helper.make_node("Conv", ["x", "w"], ["c"], name="conv"),
-        helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["n"]),
-        helper.make_node("Gather", ["n", "ids"], ["g"], axis=1),
-        helper.make_node("Relu", ["g"], ["y"], name="conv"),
-    ]
-    weights = [external("w", f, (4, 3, 3, 3)), *(external(n, f, (4,)) for n in "sbmv")]
-    info = helper.make_tensor_value_info
-    inputs = [info("x", f, ("batch", 3, 8, 8)), info("ids", i, (2,))]
-    output = [info("y", f, ("batch", 2, 6, 6))]
-    graph = helper.make_graph(nodes, "small", inputs, output, weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
-def test_every_missing_weight_is_filled_and_the_model_is_valid_and_computes_finite_numbers(tmp_path):
-    model, other = small_model(), small_model()
-    assert measuring.fill_weights(model, seed=3) == 5
-    measuring.save_model(model, tmp_path / "m.onnx")
-    again = onnx.load(tmp_path / "m.onnx")
-    onnx.checker.check_model(again)
-    values = {t.name: onnx.numpy_helper.to_array(t) for t in again.graph.initializer}
-    assert (values["v"] > 0).all()
-    assert values["w"].std() > 0
-    assert measuring.fill_weights(again) == 0
-    measuring.fill_weights(other, seed=3)
-    assert other == model
-    inputs = measuring.random_inputs(model, {"batch": 2})
-    (result,) = ReferenceEvaluator(model).run(None, inputs)
-    assert result.shape == (2, 2, 6, 6)
-    assert np.isfinite(result).all()
-
-
-def test_what_cannot_be_filled_or_measured_is_refused(monkeypatch):
-    huge = small_model()
-    huge.graph.initializer.append(external("huge", TensorProto.FLOAT, (10**5, 10**5)))
-    for call, why in (
-        (lambda: measuring.random_inputs(small_model(), {}), "'batch' is symbolic"),
-        (lambda: measuring.fill_weights(huge), r"40\.0 GB"),
-        (lambda: measuring.measure_model(SQUEEZENET, threads=0), "threads=0"),
-    ):
-        with pytest.raises(CostError, match=why):
-            call()
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(CostError, match=r"nona-planner\[measure\]"):
-        measuring.measure_model(SQUEEZENET)
-
-
-def test_events_become_times_in_order():
-    events = [
-        {"cat": "Node", "name": "b_kernel_time", "dur": 5, "ts": 30},
-        {"cat": "Node", "name": "b_fence_before", "dur": 1, "ts": 29},
-        {"cat": "Session", "name": "run", "dur": 99, "ts": 0},
-        {"cat": "Node", "name": "b_kernel_time", "dur": 9, "ts": 10},
-    ]
-    assert measuring.node_times(events) == {"b": [9e-6, 5e-6]}
-
-
-def test_a_written_table_is_read_back():
-    times = {b: {"conv, 1": [0.003 * b, 0.001 * b, 0.002 * b], "relu": [4e-6] * 3} for b in (1, 2)}
-    found = read_measured(measuring.table_text("m", "cpu", times, ["how, and when"]))
-    assert found.notes == ("how, and when",)
-    medians = {(r.batch, r.operator): r.time_s for r in found.rows}
-    assert medians == {(1, "conv, 1"): 0.002, (2, "conv, 1"): 0.004, (1, "relu"): 4e-6, (2, "relu"): 4e-6}
-
-
-def test_a_written_profile_is_read_back():
-    seconds = {1: [0.010] * 20, 4: [0.02, 0.021, 0.022, 0.05]}
-    rows = read_profile(measuring.profile_text("m, a", 2, seconds, ["how, and when"]).encode())
-    assert {(r.batch, r.vcpus, r.percentile) for r in rows} == {(b, 2, p) for b in seconds for p in (50, 95)}
-    kept = rows_of(rows, "any")
-    assert [(r.batch, r.seconds) for r in kept] == [(1, 0.010), (4, 0.0215)]
-    assert {(r.gpu_share, r.vgpus) for r in kept} == {(None, None)}
-
-
-def test_measuring_batches_for_real(tmp_path):
-    pytest.importorskip("onnxruntime")
-    path = tmp_path / "small.onnx"
-    path.write_bytes(small_model().SerializeToString())
-    with pytest.raises(CostError, match="Measuring batches 0"):
-        measuring.measure_batches(SQUEEZENET, [0])
-    with pytest.raises(CostError, match="first dimension of its inputs is fixed"):
-        measuring.measure_batches(SQUEEZENET, [1])
-    rows = read_profile(measuring.measure_batches(path, [2, 1, 2], runs=3, warmup=1).encode())
-    assert [(r.model, r.batch, r.vcpus, r.percentile) for r in rows] == [
-        ("small", batch, 1, percentile) for batch in (1, 2) for percentile in (50, 95)
-    ]
-    with pytest.raises(CostError, match="ONNX Runtime cannot run it"), measuring.refusing("small"):
-        raise RuntimeError("why\nnot")
-
-
-@pytest.mark.verify
-def test_measuring_for_real(tmp_path):
-    pytest.importorskip("onnxruntime")
-    path = tmp_path / "small.onnx"
-    path.write_bytes(small_model().SerializeToString())
-    result = measuring.measure_model(path, (4, 1), runs=3, warmup=1)
-    assert result.missing == ()
-    measured = read_measured(result.text)
-    graph = read_model(path.read_bytes(), "small.onnx", symbols={"batch": 1})
-    definition = json.loads(measured.notes[-1].split(": ", 1)[1])
-    executor = make_executor_class(user_devices(definition)[result.device])
-    for batch in (1, 4):
-        costed = cost_graph(graph, executor, CostOptions(members=batch), measured)
-        assert {c.provenance for c in costed.costs} == {"measured"}
-        assert costed.total_compute_s == pytest.approx(sum(result.operators_s[batch].values()), rel=1e-4)
-    as_it_is = measuring.measure_model(path, symbols={"batch": 2}, runs=3, warmup=1)
-    assert list(as_it_is.operators_s) == [1]
-    with pytest.raises(NonaError):
-        measuring.measure_model(tmp_path / "missing.onnx")

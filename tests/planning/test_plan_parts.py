@@ -9,6 +9,7 @@ from sizes import examples
 
 from nona.errors import HardwareError, ScenarioError
 from nona.hardware.device import devices
+from nona.placement.queueing import erlang_c
 from nona.planning.least import driven, least
 from nona.planning.offers import Offer, Option, Target, slicings
 from nona.planning.prices import (
@@ -25,7 +26,6 @@ from nona.planning.traffic import is_table, read_profile
 from nona.report.simulations.live import LiveSeries
 from nona.report.simulations.series import hits_over_time
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
-from nona.simulation.theory import erlang_c
 from nona.sources.lookup import Sources
 from nona.study.planning.plan import plan
 from nona.study.planning.question import question_of

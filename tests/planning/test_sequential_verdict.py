@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from nona.errors import SimulationError
+from nona.placement.queueing import erlang_c
 from nona.planning.verdict import (
     Counts,
     Means,
@@ -21,7 +22,6 @@ from nona.planning.verdict import (
     verdict,
     verdicts,
 )
-from nona.simulation.theory import erlang_c
 
 TRIALS, ALPHA = 300, 0.05
 

@@ -13,9 +13,9 @@ from nona.schedulers.base import View
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tetris import best_executors, neediest, progress, work_left_s
 from nona.simulation.run import RunOptions, simulate_run
-from nona.simulation.theory import choices_jct_s
 from nona.system import Arrivals, QueryClass
 from nona.topology import make_topology
+from studies.theory import choices_jct_s
 
 TETRIS = get_scheduler("tetris")
 CARD = 100.0  # bytes/s

@@ -11,8 +11,8 @@ from scipy.sparse.linalg import spsolve
 from sizes import examples
 
 from nona.errors import SimulationError
-from nona.simulation import theory
 from nona.system import Stream
+from studies import theory
 
 
 def chain_mmc(rate, mean_s, servers, states=4000):

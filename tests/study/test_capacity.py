@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from nona.placement.capacity import least_utilization
+from nona.placement.queueing import erlang_c
 from nona.report.plan import plan_finding, range_text
 from nona.report.plan_options import chains, plan_text
 from nona.results.planning import CapacityReport
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.plan import PlanSpec
-from nona.simulation.theory import erlang_c
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.study.planning.chains import simulated_guess

@@ -11,6 +11,7 @@ from sizes import first
 from nona.cli.main import main
 from nona.errors import NonaError
 from nona.experiments import ProcessPool
+from nona.placement.queueing import erlang_c
 from nona.planning.offers import Option
 from nona.planning.prices import listed_prices
 from nona.report.plan import month_text, plan_finding, tightest
@@ -19,7 +20,6 @@ from nona.results.planning import PlanReport
 from nona.scenario.file import dump_scenario, scenario_from_mapping
 from nona.scenario.serverless import ServerlessSpec
 from nona.simulation.run import Cancelled
-from nona.simulation.theory import erlang_c, md1_jct_s
 from nona.sources.lookup import Sources
 from nona.study.planning.chains import Bounds
 from nona.study.planning.plan import plan
@@ -29,6 +29,7 @@ from nona.study.planning.trials import Trial
 from nona.study.planning.written import Written
 from nona.study.serverless.preparation import prices_by_gpu
 from nona.study.sweep_numbers import with_values
+from studies.theory import md1_jct_s
 from tests.cli.calling import answer, refusal, text
 
 A, B = "a100-40gb", "l4"

@@ -2,12 +2,12 @@
 
 import pytest
 
-from nona.simulation.theory import md1_jct_s
 from nona.study.shipped import stored_result
 from studies.bulk_queue import bulk_queue
 from studies.reports import split_or_batch
 from studies.results import SplitStudy
 from studies.split_or_batch import CASES, EACH_S, FIXED_S, SplitSettings, break_even, split_study
+from studies.theory import md1_jct_s
 from tests.report.filled import but
 
 MS = 1e-3

@@ -14,7 +14,7 @@ from benchmarks.chaos_site import Site
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.workspace_files import FILE
 
-CHECK = started("check")
+THEORY = started("validate")
 
 
 def broken():
@@ -88,8 +88,8 @@ def test_work_outlasts_a_killed_worker_and_a_killed_server(tmp_path, monkeypatch
     try:
         site.open()
         site.give_fan()
-        assert worker_killed(site, CHECK).startswith("next job")
-        server_killed(site, CHECK)
+        assert worker_killed(site, THEORY).startswith("next job")
+        server_killed(site, THEORY)
         restart = site.server.start
 
         def forgetful():  # as a server would be that had saved nothing
@@ -98,6 +98,6 @@ def test_work_outlasts_a_killed_worker_and_a_killed_server(tmp_path, monkeypatch
 
         monkeypatch.setattr(site.server, "start", forgetful)
         with pytest.raises(chaos.BrokenPromiseError, match="the scenario is called"):
-            server_killed(site, CHECK)
+            server_killed(site, THEORY)
     finally:
         site.close()

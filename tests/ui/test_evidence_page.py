@@ -3,13 +3,11 @@
 import json
 
 import pytest
-from app_driver import job_of, metrics, put, run, said, state_of, table, until
+from app_driver import job_of, metrics, put, said, state_of, table, until
 
 from nona.errors import JobError
-from nona.results.program import SelfCheck, SelfCheckResult
 from nona.results.studies import PredictionMap
 from nona.simulation.run import Cancelled
-from nona.study.self_checks import SELF_CHECKS
 from nona.study.shipped import stored_result
 from nona.tables import share_text
 from nona.ui.session.state import Result
@@ -71,30 +69,6 @@ def test_tiles_tables_and_figure_are_those_of_the_report(open_page):
     put(at, "evidence-tabs", "Prediction")
     assert any("column *predicted*" in m.value for m in at.markdown)
     assert "simulation" in [link.proto.page for link in at.get("page_link")]
-
-
-@pytest.mark.verify
-def test_self_checks_run_at_a_click_and_hold(open_page):
-    at = put(open_page(PAGE), "evidence-tabs", "Self-checks")
-    assert any("Not run yet" in c.value for c in at.caption)
-    run(at, "check")
-    checks = table(at, "check")
-    assert len(checks) == SELF_CHECKS
-    assert not (checks["verdict"] == "FAILS").any()
-    assert (checks["verdict"] == "holds").sum() >= SELF_CHECKS - 1  # the compiled engine may not be ready
-    assert any("checks hold" in s.value for s in at.success)
-
-
-def test_a_check_that_fails_is_shown_as_such(open_page):
-    at = put(open_page(PAGE), "evidence-tabs", "Self-checks")
-    wrong = SelfCheck(name="Water is dry", ok=False, found="it is wet")
-    rows = (wrong, SelfCheck(name="x", ok=None, found=""))
-    told = SelfCheckResult(rows=rows, seconds=1.0, version="0")
-    state_of(at).results["check"] = Result("self-checks", told, "job")
-    at.run()
-    assert "1 of 2 checks fail" in at.error[0].value
-    assert "Water is dry" in at.error[0].value
-    assert list(table(at, "check")["verdict"]) == ["FAILS", "not tried"]
 
 
 def test_studies_are_there_with_titles_findings_charts_and_tables(open_page):

@@ -406,7 +406,7 @@ def test_a_job_of_any_kind_is_watched_and_can_be_ended_on_every_page(open_page, 
     at.run()
     assert [name for name, job in known.jobs.items() if not job.seen] == []
     keys = [b.key for b in at.sidebar.button]
-    assert keys.index("stop-check") < keys.index("undo")  # above the scenario: seen without scrolling
-    at.button(key="stop-check").click().run()
-    assert known.jobs["check"].status == "cancelled"
-    assert not [b for b in at.button if b.key == "stop-check"]
+    assert keys.index("stop-validate") < keys.index("undo")  # above the scenario: seen without scrolling
+    at.button(key="stop-validate").click().run()
+    assert known.jobs["validate"].status == "cancelled"
+    assert not [b for b in at.button if b.key == "stop-validate"]

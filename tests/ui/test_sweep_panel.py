@@ -183,7 +183,6 @@ def test_two_numbers_make_a_map(open_page, tmp_path, capsys):
     told = run(at, "grid")
     assert [row.value for row in told.rows] == [3.0, 4.0]
     assert told.complete
-    assert "Lowest mean JCT of 4 cells: nona in 4." in said(at.markdown)
     drawn = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
     assert drawn[0]["type"] == "heatmap"
     at.selectbox(key="grid-scheduler").set_value("local").run()

@@ -68,32 +68,6 @@ class ContractOptions(ModelOptions):
     )
 
 
-@command(
-    "measure",
-    "time a model's operators on this machine (needs nona-planner[measure])",
-    "nona.cli.models:measure",
-)
-class MeasureOptions:
-    """``nona measure``."""
-
-    model: str = MODEL
-    output: Path | None = option("write the times of operators to this file", OUTPUT, metavar="CSV")
-    batches: tuple[int, ...] = option(
-        "sizes of batches at which to time it, as 1,2,4,8",
-        sizes(),
-        default=(),
-        whole=True,
-        metavar="SIZES",
-    )
-    export_profile: Path | None = option(
-        "write the times of the whole model by batch to this file: the profile of a serverless function",
-        OUTPUT,
-        metavar="CSV",
-    )
-    threads: int = option("threads of the runtime (default 1)", Whole(), default=1)
-    symbol: tuple[tuple[str, int], ...] = SYMBOL
-
-
 @command("schedulers", "list the schedulers", "nona.cli.lists:schedulers")
 class SchedulersOptions:
     """``nona schedulers``."""

@@ -40,6 +40,7 @@ from nona.arrays import Floats, Ints
 from nona.errors import PlacementError
 from nona.placement.capacity import check_feasible
 from nona.placement.fixed import local_placement, spread_placement
+from nona.placement.queueing import erlang_c
 from nona.placement.result import Placement
 from nona.planning.least import driven, least
 from nona.planning.offers import Option
@@ -49,7 +50,6 @@ from nona.schedulers.sampling import NONA
 from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.collected import ROUNDING, in_time
 from nona.simulation.run import RunOptions, job_times
-from nona.simulation.theory import erlang_c
 from nona.study.cache import StudyCache
 from nona.study.planning.question import MILLE, Question
 from nona.study.preparation import BatchMemoryError, check_counted

@@ -95,7 +95,6 @@ EXPECTED: Mapping[str, Callable[[Scenario, Options], float]] = MappingProxyType(
         "language-plan": lambda scenario, options: LOOKS * _requests(scenario, options),
         "count": lambda scenario, options: 2.0,
         "validate": lambda scenario, options: 20.0,
-        "check": lambda scenario, options: 10.0,
         "serverless": _calls,
         "serverless-sharing": lambda scenario, options: 5 * _calls(scenario, options),
         "serverless-over": lambda scenario, options: 10 * _calls(scenario, options),

@@ -74,7 +74,6 @@ KINDS: Registry[TaskKind] = Registry(
         _kind("answer", "quick answer", SIMULATION_PARTS, "simulation:answer", quick=True),
         _kind("count", "count of configurations", _MODEL, "checks:count_configurations"),
         TaskKind("validate", "validation", (), "studies.theory_job:simulate_known"),
-        _kind("check", "self-check", (), "checks:check_self"),
         _kind("serverless", "serverless run", _SERVERLESS, "serverless:run_serverless"),
         _kind("serverless-sharing", "comparison of sharing", _SERVERLESS, "serverless:compare_ways"),
         _kind("serverless-over", "search for knees", _SERVERLESS, "serverless:run_over"),

@@ -90,7 +90,7 @@ HOW_TO = (
         also="link, NIC, Ethernet, InfiniBand, NVLink",
     ),
     HowTo("let GPUs batch queries?", "Open *Batching* below a row, or *Batching of all rows*.", "scenario"),
-    HowTo("use measured times?", "*Times on* takes a table; `nona measure` makes it.", "models"),
+    HowTo("use measured times?", "*Times on* takes a table.", "models"),
     HowTo("add a GPU that is not listed?", "*Devices of your own*.", "scenario"),
     HowTo(
         "know which parts run where?", "*Solve the placement*: probabilities with a proved gap.", "placement"

@@ -186,7 +186,7 @@ def measured_times(state: AppState, device: str) -> None:
     with st.expander(title, icon=":material/timer:", expanded=opened):
         called = _name_in_tables(state)
         st.caption(
-            f"A CSV table with the columns {plain(EXAMPLE)}, the format of the command `nona measure`; its "
+            f"A CSV table with the columns {plain(EXAMPLE)}; its "
             "times replace modelled ones. An operator named \\* stands for the whole model."
             + (f" This model is called **{plain(called)}** there." if called else "")
         )

@@ -36,7 +36,7 @@ def _choose_times(state: AppState, names: Sequence[str]) -> None:
         with st.container():
             hint = (
                 "Columns batch, ms; optional vcpus, vgpus or gpu_percent, percentile, model; or the "
-                "layout of ParvaGPU or of INFless. `nona measure --batches --export-profile` writes one."
+                "layout of ParvaGPU or of INFless."
             )
             take = partial(_take, state, name)
             upload(state, "Measured times (CSV)", "profile-file", "profile-error", take, hint)

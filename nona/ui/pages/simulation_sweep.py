@@ -18,7 +18,7 @@ from nona.report.sweep_findings import (
     sweep_findings,
     target_finding,
 )
-from nona.report.sweep_grids import MEASURES, grid_finding, grid_points, grid_targets
+from nona.report.sweep_grids import MEASURES, grid_points
 from nona.report.sweeps import sweep_points, value_text
 from nona.report.text import counted
 from nona.results.sweeps import GridOutcome, GridRequest, SweepGrid, SweepOutcome
@@ -41,16 +41,17 @@ from nona.ui.widgets.fields import choose_one, one_of, plain, unbroken
 from nona.ui.widgets.results import picture, table
 
 BEST = "the best in each cell"
+GRID_ALT = "the best scheduler at every pair of values"
 
 
 def _live_grid(job: Job) -> None:
     outcome = GridOutcome.from_json(job.live)
     if outcome.rows:
-        picture(grid_figure(outcome, "Mean JCT"), key="grid-live", alt=f"{grid_finding(outcome)} So far.")
+        picture(grid_figure(outcome, "Mean JCT"), key="grid-live", alt=f"{GRID_ALT}, so far")
 
 
 def _grid_reading(grid: SweepGrid) -> None:
-    """The findings, what the colours show, and the map: redrawn alone when a choice changes."""
+    """What the colours show, and the map: redrawn alone when a choice changes."""
     if not grid.rows:
         st.caption("No pair of values was simulated before the sweep ended.")
         return
@@ -61,9 +62,7 @@ def _grid_reading(grid: SweepGrid) -> None:
         hint = "What decides who is best, and what a scheduler's colours show."
         measure = one_of("Colour", MEASURES, "grid-measure", hint)
     one = "" if chosen == BEST else chosen
-    st.markdown(f"**{plain(grid_finding(grid))}** {plain(grid_targets(grid, one))}")
-    alt = f"{grid_finding(grid)} {grid_targets(grid, one)}"
-    picture(grid_figure(grid, measure, one), key="grid-chart", alt=alt)
+    picture(grid_figure(grid, measure, one), key="grid-chart", alt=f"{measure}: {one or GRID_ALT}")
 
 
 def sweep_panel(state: AppState) -> None:

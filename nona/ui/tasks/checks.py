@@ -1,37 +1,18 @@
-"""Self-checks, theory against simulation, the count of a model's configurations."""
+"""The count of a model's configurations."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
-from nona import __version__
 from nona.cost.measured import read_measured
 from nona.cost.options import CostOptions
 from nona.hardware.device import user_devices
 from nona.hardware.executor import executor_class
 from nona.placement.enumeration import configurations_considered
-from nona.results import program
 from nona.results.models import ConfigurationCounts
 from nona.study.models import PreparedModel, given_graph, prepare_model
-from nona.study.self_checks import SELF_CHECKS, self_checks
 from nona.ui.tasks.desk import CountAsked, Desk, asked_of, scenario_of, sources_of
-
-
-def check_self(spec: Mapping[str, Any], desk: Desk) -> program.SelfCheckResult:
-    begin = time.monotonic()
-    rows: list[program.SelfCheck] = []
-    desk.emit({"fraction": 0.0, "text": "Simulating a small scenario with every scheduler"})
-    for check in self_checks():
-        desk.check()
-        rows.append(check)
-        share = min(1.0, len(rows) / SELF_CHECKS)
-        live = program.SelfCheckProgress(rows=tuple(rows)).to_json()
-        desk.emit({"fraction": share, "text": check.name, "live": live})
-    seconds = time.monotonic() - begin
-    return program.SelfCheckResult(rows=tuple(rows), seconds=seconds, version=__version__)
-
 
 QUICK = 200_000  # Σ (interior tasks)²: up to here counting takes a tenth of a second or so
 

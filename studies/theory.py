@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from nona.arrays import Floats
 from nona.errors import SimulationError
-from nona.placement.queueing import fifo_wait_s, second_moment, sharing_stretch
+from nona.placement.queueing import erlang_c, fifo_wait_s, second_moment, sharing_stretch
 from nona.system import Stream
 
 
@@ -75,33 +75,6 @@ def md1_jct_s(rate: float, service_s: float) -> float:
     _check_positive(rate=rate, service_s=service_s)
     utilization = rate * service_s
     return service_s * (2 - utilization) / (2 * (1 - utilization)) if utilization < 1 else math.inf
-
-
-def erlang_c(servers: int, offered: float) -> float:
-    """Probability that an arrival at an M/M/c queue has to wait.
-
-    Formula: C = B/(1 − ρ(1−B)) with ρ = a/c and Erlang's loss probability by the recursion
-    B₀ = 1, Bₖ = aBₖ₋₁/(k + aBₖ₋₁), which cannot overflow.
-
-    ``servers``: c. ``offered``: a = λ·E[S], the mean number of busy servers if none ever waited.
-
-    Raises ``SimulationError`` for fewer than one server, or a negative load.
-
-    >>> round(erlang_c(1, 0.7), 12), round(erlang_c(2, 1.0), 12), erlang_c(3, 3.5)
-    (0.7, 0.333333333333, 1.0)
-
-    Source: Kleinrock, Queueing Systems I, 1975, section 3.5.
-    """
-    if servers < 1 or not offered >= 0:
-        raise SimulationError(
-            f"Erlang C: servers={servers} must be at least 1 and offered={offered} at least 0; correct them."
-        )
-    if offered >= servers:
-        return 1.0
-    blocked = 1.0
-    for k in range(1, servers + 1):
-        blocked = offered * blocked / (k + offered * blocked)
-    return blocked / (1 - offered / servers * (1 - blocked))
 
 
 def mmc_jct_s(rate: float, mean_s: float, servers: int) -> float:
