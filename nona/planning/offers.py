@@ -118,25 +118,23 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Option:
-    """Servers of each offer (0: none), and the numbers of a scheduler and of a link among those asked for."""
+    """Servers of each offer (0: none), and the number of a scheduler among those asked for."""
 
     counts: tuple[int, ...]
     scheduler: int = 0
-    link: int = 0
 
     @property
     def used(self) -> tuple[int, ...]:
         """The offers of which there are servers."""
         return tuple(k for k, n in enumerate(self.counts) if n)
 
-    def cost(self, offers: Sequence[Offer], links: Sequence[float] = (0.0,)) -> float:
-        """Price per hour: Σ count · price of a server, and that of the link; without the sum's rounding.
+    def cost(self, offers: Sequence[Offer]) -> float:
+        """Price per hour: Σ count · price of a server; without the sum's rounding.
 
         >>> Option((3, 1)).cost([Offer("l4", None, 0.8, 9), Offer("t4", None, 0.5, 9)])
         2.9
         """
-        total = sum(n * o.price for n, o in zip(self.counts, offers, strict=True)) + links[self.link]
-        return round(total, 9)
+        return round(sum(n * o.price for n, o in zip(self.counts, offers, strict=True)), 9)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Prices: what a GPU costs and draws, and prices per hour from what people write.
+"""Prices: what a GPU costs, and prices per hour from what people write.
 
 Prices are as of their date and of one seller each: a scenario may say otherwise.
 """
@@ -130,19 +130,12 @@ def age_text(as_of: str, today: date) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per hour of a GPU, when and by whom; ``checked`` is ``yes`` or ``recollected``.
-
-    ``watts_idle`` and ``watts_busy`` are what the GPU draws, ``None`` where no source is at hand; busy is the
-    board's stated limit.
-    """
+    """US dollars per hour of a GPU, when and by whom; ``checked`` is ``yes`` or ``recollected``."""
 
     usd_per_hour: float
     date: str
     source: str
     checked: str
-    watts_idle: float | None = None
-    watts_busy: float | None = None
-    watts_source: str = ""
 
 
 @cache
@@ -153,22 +146,12 @@ def listed_prices(kind: PriceKind = "on-demand") -> Mapping[str, Price]:
     (2.48, 1.2)
     """
     rows = shipped_table("nona.planning", "data/prices.csv")
-    watts = {row["gpu"]: row for row in rows if row["watts_source"]}
     prices = {}
     for row in rows:
         if row["kind"] == kind:
-            drawn = watts.get(row["gpu"], row)
-            busy = float(drawn["watts_busy"]) if drawn["watts_busy"] else None
-            power = (busy or 0.0) / 1000 * USD_PER_KWH if kind == "bought" else 0.0
-            prices[row["gpu"]] = Price(
-                per_hour(row["usd_per_hour"]) + power,
-                row["date"],
-                row["source"],
-                row["checked"],
-                float(drawn["watts_idle"]) if drawn["watts_idle"] else None,
-                busy,
-                drawn["watts_source"],
-            )
+            power = float(row["watts"] or 0.0) / 1000 * USD_PER_KWH
+            price = per_hour(row["usd_per_hour"]) + power
+            prices[row["gpu"]] = Price(price, row["date"], row["source"], row["checked"])
     return prices
 
 

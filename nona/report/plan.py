@@ -27,7 +27,7 @@ from nona.results.planning import (
     PlanWeek,
 )
 from nona.tables import mean_text, money, per_hour, short_share, time_text
-from nona.units import duration, format_bandwidth, format_number
+from nona.units import duration, format_number
 
 
 def servers_text(servers: Sequence[PlanServers]) -> str:
@@ -188,7 +188,7 @@ def tightest(targets: Sequence[PlanTarget], shares: Sequence[Estimate]) -> Budge
     return max(budgets, key=lambda b: b.used, default=None)
 
 
-HOUR_HINT = "Servers and links of the answer, without data moved."
+HOUR_HINT = "Servers of the answer, without data moved."
 
 
 def outcome_finding(outcome: PlanOutcome) -> Finding:
@@ -210,8 +210,7 @@ def plan_finding(report: PlanReport, today: date | None = None) -> Finding:
     if answer is None or best is None:
         return Finding(_nothing(report), bad=True)
     begin = "Buy" if report.complete else "So far the cheapest that keeps all targets:"
-    link = f" on a link of {format_bandwidth(best.link)}" if several_links(report) else ""
-    what = f"{servers_text(best.servers)} under {best.way}{link}"
+    what = f"{servers_text(best.servers)} under {best.way}"
     used = tightest(report.targets, best.shares)
     facts = ["" if used is None else used.text, _borne(report, answer, today), _survived(report)]
     seen = "; ".join(fact for fact in facts if fact)
@@ -372,8 +371,7 @@ def _whose(report: PlanReport, chain: PlanChain) -> str:
     """The scheduler of a chain, with what else tells it from the others."""
     gpus = {(o.grown.gpu, o.grown.mig) for o in report.options if o.grown is not None}
     with_gpu = f" with {gpu_text(chain.gpu, chain.mig)}" if len(gpus) > 1 else ""
-    link = f" on a link of {format_bandwidth(chain.link)}" if several_links(report) else ""
-    return f"{chain.scheduler}{with_gpu}{link}"
+    return f"{chain.scheduler}{with_gpu}"
 
 
 ALWAYS = ("idle", "memory")  # what rules out one count by these rules out all
@@ -413,11 +411,6 @@ def range_text(off: CountRange) -> str:
     if off.low == off.high:
         return f"also {off.high:,}"
     return f"{off.low:,} to {off.high:,}" if off.low is not None else f"up to {off.high:,}"
-
-
-def several_links(report: PlanReport) -> bool:
-    """Return whether options differ in their links, so that texts must name the link."""
-    return len({o.link for o in report.options}) > 1
 
 
 PRESENT, ANSWER = "now", "→"
@@ -491,13 +484,3 @@ def week_text(week: PlanWeek, currency: str) -> str:
         f"{constant}; {few:,} to {many:,} servers of {week.gpu}, as each hour needs, cost {scheduled}, with "
         f"{time_text(week.startup_s)} paid for each start."
     )
-
-
-def energy_text(option: PlanOption) -> str:
-    """Energy and CO₂ of a million queries; empty where the watts are not known."""
-    if option.energy_kwh_per_million is None:
-        return ""
-    carbon = option.co2_kg_per_million
-    also = "" if carbon is None else f", {format_number(carbon)} kg of CO₂"
-    energy = format_number(option.energy_kwh_per_million)
-    return f"Energy of the GPUs: {energy} kWh per million queries{also}."

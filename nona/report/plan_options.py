@@ -13,7 +13,7 @@ from nona.planning.prices import Price, age_text
 from nona.report import plan
 from nona.results import planning
 from nona.results.document import Estimate
-from nona.tables import BANDWIDTH, COUNT, MONEY, SHARE, TIME, Column, Filled, Kind, Table, short_share
+from nona.tables import COUNT, MONEY, SHARE, TIME, Column, Filled, Kind, Table, short_share
 
 OTHERS = 4  # options that keep, beside the answer
 
@@ -30,35 +30,30 @@ def bills(report: planning.PlanReport, pinned: Sequence[int] = ()) -> list[Bill]
     """The answer, the next options that keep, and pinned ones, the cheapest first."""
     keeping = [i for i, o in enumerate(report.options) if o.verdict == "keeps"]
     chosen = sorted({*keeping[: OTHERS + 1], *pinned})
-    several = len({o.link for o in report.options}) > 1
-    return [Bill(_name(o, several), _parts_of(report, o)) for o in (report.options[i] for i in chosen)]
+    return [Bill(_name(o), _parts_of(report, o)) for o in (report.options[i] for i in chosen)]
 
 
-def _name(option: planning.PlanOption, links: bool) -> str:
-    link = f", {option.link * 8e-9:.4g} Gbit/s" if links else ""
-    return f"{plan.servers_text(option.servers)}, {option.way}{link}"
+def _name(option: planning.PlanOption) -> str:
+    return f"{plan.servers_text(option.servers)}, {option.way}"
 
 
 def _parts_of(report: planning.PlanReport, option: planning.PlanOption) -> tuple[planning.PlanCost, ...]:
-    """The cost of an option per hour: servers of each kind, the link, and data moved where that is known.
+    """The cost of an option per hour: servers of each kind, and data moved where that is known.
 
-    The price of data is what the cost of a million queries holds beyond that of servers and link.
+    The price of data is what the cost of a million queries holds beyond that of servers.
     """
     servers = [
         planning.PlanCost(part=gpu_text(s.gpu, s.mig), per_hour=s.count * s.price) for s in option.servers
     ]
-    link = option.cost_per_hour - sum(c.per_hour for c in servers)
     data = 0.0
     answer = report.answer
     if answer is not None and answer.cost_per_million and option.cost_per_million is not None:
         millions = sum(c.per_hour for c in answer.costs) / answer.cost_per_million
         data = option.cost_per_million * millions - option.cost_per_hour
-    both = (
-        planning.PlanCost(part="link", per_hour=link),
-        planning.PlanCost(part="data moved", per_hour=data),
-    )
     least = 1e-9 * max(option.cost_per_hour, 1e-9)
-    return tuple(c for c in (*servers, *both) if c.per_hour > least)
+    return tuple(
+        c for c in (*servers, planning.PlanCost(part="data moved", per_hour=data)) if c.per_hour > least
+    )
 
 
 def evidence_text(report: planning.PlanReport) -> str:
@@ -162,7 +157,6 @@ CHAINS = Table[planning.PlanChain](
             width=180,
         ),
         Column("scheduler", lambda c: c.scheduler, width=210),
-        Column("link", lambda c: c.link, BANDWIDTH),
         Column("ruled out ≤", lambda c: c.lowest - 1, COUNT, help="By bounds.", width=86),
         Column("not kept ≤", lambda c: c.missed, COUNT, help="Misses or open.", width=84),
         Column("keeps ≥", lambda c: c.kept, COUNT, width=70),
@@ -178,8 +172,7 @@ CHAINS = Table[planning.PlanChain](
 
 def chains(report: planning.PlanReport) -> Filled:
     """For each kind of cluster, the counts of its servers: ruled out, missed, kept."""
-    filled = CHAINS.of(report.evidence)
-    return filled if len({c.link for c in report.evidence}) > 1 else filled.without("link")
+    return CHAINS.of(report.evidence)
 
 
 class _Failure(NamedTuple):
@@ -252,7 +245,7 @@ OPTIONS = Table[_Option](
             MONEY,
             key="cost_per_hour",
             decides=True,
-            help="Cost of servers and links, without data moved.",
+            help="Cost of servers, without data moved.",
             width=96,
         ),
         Column(
@@ -267,7 +260,6 @@ OPTIONS = Table[_Option](
         Column(
             "batches", lambda r: (r.option.batches or "").removeprefix("batches of "), decides=True, width=140
         ),
-        Column("link", lambda r: r.option.link, BANDWIDTH),
         Column(
             "budget used",
             lambda r: r.budget.used if r.budget else None,
@@ -290,14 +282,12 @@ OPTIONS = Table[_Option](
         Column("busy", lambda r: r.option.utilization, SHARE),
         Column("headroom", lambda r: r.option.headroom, Kind(plan.headroom_text)),
         Column("runs", lambda r: r.option.replications, COUNT),
-        Column("kWh per million", lambda r: r.option.energy_kwh_per_million, optional=True),
-        Column("kg CO₂ per million", lambda r: r.option.co2_kg_per_million, optional=True),
         Column("evidence", lambda r: r.option.by),
         Column("why", lambda r: plan.why_text(r.option), width=420),
     ),
 )
 PRINTED = (
-    *("answer", "servers", "scheduler", "batches", "link", "cost_per_hour", "verdict", "evidence", "in time"),
+    *("answer", "servers", "scheduler", "batches", "cost_per_hour", "verdict", "evidence", "in time"),
     *("p99", "headroom", "runs", "why"),
 )
 
@@ -309,9 +299,7 @@ def options(report: planning.PlanReport, places: Sequence[int] | None = None) ->
     rows = [_Option(report, k, *entry) for k, entry in enumerate(entries, start=first)]
     filled = OPTIONS.of(rows if places is None else [rows[k] for k in places])
     filled = filled.renamed(PRICE, f"{report.currency} {PRICE}")
-    if not any(option.batches for option in report.options):
-        filled = filled.without("batches")
-    return filled if plan.several_links(report) else filled.without("link")
+    return filled if any(option.batches for option in report.options) else filled.without("batches")
 
 
 MOST_ROWS = 40
@@ -324,8 +312,6 @@ def plan_text(report: planning.PlanReport, today: date | None = None) -> str:
         lines += ["", chains(report).text(), ""]
     if report.answer is not None:
         lines.append(f"Cost: {plan.answer_text(report.answer, report.currency)}.")
-    if report.best is not None and (energy := plan.energy_text(report.best)):
-        lines.append(energy)
     lines.append(f"Targets: {'; '.join(t.text for t in report.targets)}.")
     if now := plan.present_text(report):
         lines.append(now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -72,6 +72,15 @@ class Document(BaseModel):
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The result from what :meth:`to_json` gave."""
         return cls.model_validate(data)
+
+
+def read_without(*keys: str) -> Callable[[object], object]:
+    """What a document needs to read those of earlier versions: ``keys`` that it has no more are left out."""
+
+    def kept(value: object) -> object:
+        return {k: v for k, v in value.items() if k not in keys} if isinstance(value, dict) else value
+
+    return kept
 
 
 class Estimate(Document):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from nona.results.document import Document, Estimate, Figure, Optional, Outcome, Verdict
+from nona.results.document import Document, Estimate, Figure, Optional, Outcome, Verdict, read_without
 
 
 class ServerCount(Document):
@@ -128,19 +128,20 @@ class PlanModel(Document):
 class PlanOption(Document):
     """A purchase option, and whether it keeps all targets.
 
-    ``link`` in bytes/s. ``shares``: of the jobs within the bound, for each target; for one
+    ``shares``: of the jobs within the bound, for each target; for one
     of the mean that mean, in seconds. ``by``: what the verdict
     rests on, ``reason`` in words. ``predicted`` is the least predicted share of hits over what its target
     asks for: above 1 all targets are predicted to hold. ``headroom`` is the largest factor on the traffic
     that was seen to keep all targets. ``needed``: replications that an open verdict would take if shares
     stayed as they are. ``batch`` and ``delay_s``: the largest batch and its delay, where they are on
     offer, and ``batches`` in words. ``grown``: its servers of the group that grows, where one does.
-    Energy is that of the GPUs, known where their watts, idle and busy, are.
     """
 
+    _earlier = model_validator(mode="before")(
+        read_without("link", "energy_kwh_per_million", "co2_kg_per_million")
+    )
     servers: tuple[PlanServers, ...]
     scheduler: str
-    link: float
     verdict: Verdict
     cost_per_hour: float
     models: Mapping[str, PlanModel]
@@ -153,8 +154,6 @@ class PlanOption(Document):
     cost_per_million: Figure = None
     predicted: Figure
     utilization: Figure = None
-    energy_kwh_per_million: Figure = None
-    co2_kg_per_million: Figure = None
     needed: int | None = None
     batch: int | None = Optional
     delay_s: Figure = Optional
@@ -168,8 +167,8 @@ class PlanOption(Document):
 
     def of(self, chain: PlanChain) -> bool:
         """Whether it is one of a chain's counts, where one group grows."""
-        grown, own = self.grown, (chain.gpu, chain.mig, chain.scheduler, chain.link)
-        return grown is not None and (grown.gpu, grown.mig, self.way, self.link) == own
+        grown, own = self.grown, (chain.gpu, chain.mig, chain.scheduler)
+        return grown is not None and (grown.gpu, grown.mig, self.way) == own
 
 
 class PlanCost(Document):
@@ -183,7 +182,7 @@ class PlanAnswer(Document):
     """The cheapest option that keeps: its index, costs, headroom, and the month in which growth uses it up.
 
     ``full_at``: the factor on the traffic that fills the executors, beyond which nothing keeps. ``breaks_at``
-    counts months from now; ``None`` without growth. ``costs``: by servers, link, data moved.
+    counts months from now; ``None`` without growth. ``costs``: by servers, data moved.
     """
 
     option: int
@@ -196,7 +195,7 @@ class PlanAnswer(Document):
 
 
 class PlanChain(Document):
-    """The counts of one kind of server, with others fixed, under one scheduler and link: what was settled.
+    """The counts of one kind of server, with others fixed, under one scheduler: what was settled.
 
     Counts below ``lowest`` are ruled out by bounds. ``missed`` is the largest count that misses or is open:
     fewer servers of the kind are taken to miss too. ``kept`` is the least count that keeps. ``settled``:
@@ -204,10 +203,10 @@ class PlanChain(Document):
     some times are modelled.
     """
 
+    _earlier = model_validator(mode="before")(read_without("link"))
     gpu: str
     mig: str | None
     scheduler: str
-    link: float
     others: tuple[PlanServers, ...]
     lowest: int
     missed: int | None

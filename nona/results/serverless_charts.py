@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import model_validator
 
-from nona.results.document import Document, Figure, Outcome
+from nona.results.document import Document, Figure, Outcome, read_without
 from nona.results.serverless import ServerlessReport
 
 
@@ -59,11 +59,7 @@ class ServerlessOutcome(Outcome):
     report: ServerlessReport
     layouts: Layouts
 
-    @model_validator(mode="before")
-    @classmethod
-    def _of_earlier_versions(cls, value: object) -> object:
-        """Results that were saved with the first dispatches of each policy open without them."""
-        return {k: v for k, v in value.items() if k != "stories"} if isinstance(value, dict) else value
+    _earlier = model_validator(mode="before")(read_without("stories"))
 
 
 class PolicySoFar(Document):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Generic, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from nona.results.document import Document, Estimate, Figure, Interval, OffRange, Optional
+from nona.results.document import Document, Estimate, Figure, Interval, OffRange, Optional, read_without
 
 Verdict = Literal["faster", "slower", "not told apart", "overloaded"]
 
@@ -130,6 +130,7 @@ class Batches(Document):
 class ModelResult(Document):
     """Jobs of one model under one scheduler: mean JCT (seconds), parts, percentiles, SLO hits."""
 
+    _earlier = model_validator(mode="before")(read_without("dropped"))
     jct_s: Figure
     jct_ci95: Interval
     parts_s: Parts
@@ -149,6 +150,7 @@ class ModelResult(Document):
 class JobCounts(Document):
     """Measured jobs of all replications."""
 
+    _earlier = model_validator(mode="before")(read_without("dropped"))
     arrived: int
     completed: int
     in_flight: int

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer
 from pydantic_core import PydanticCustomError
 
 from nona.errors import ScenarioError
 from nona.planning.prices import USD_PER_KWH, PriceKind, growth_per_month, growth_text, per_hour
 from nona.scenario.language import EngineOfferSpec
 from nona.scenario.values import (
-    Bandwidth,
     Name,
     NamedEntries,
     Part,
@@ -53,20 +52,6 @@ def offer_entry(value: object) -> object:
     what, priced, price = value.partition("=")
     gpu, sliced, mig = what.replace("/", ":", 1).partition(":")
     return {"gpu": gpu.strip()} | _after(sliced, "mig", mig) | _after(priced, "price", price)
-
-
-def _link_entry(value: object) -> object:
-    """A link as a file may write it: ``CAPACITY[=PRICE]``, or its keys.
-
-    >>> _link_entry("100 Gbit/s=400/month")
-    {'capacity': '100 Gbit/s', 'price': '400/month'}
-    >>> _link_entry("25 Gbit/s")
-    {'capacity': '25 Gbit/s'}
-    """
-    if not isinstance(value, str):
-        return value
-    capacity, priced, price = value.partition("=")
-    return {"capacity": capacity.strip()} | _after(priced, "price", price)
 
 
 def _batch_entry(value: object) -> object:
@@ -198,13 +183,6 @@ class TargetSpec(Part):
         return {percent: bound for percent, bound in bounds.items() if bound is not None}
 
 
-class LinkOfferSpec(Part):
-    """A link on offer."""
-
-    capacity: Bandwidth = field(..., "Capacity", "Of the shared core, e.g. 25 Gbit/s.")
-    price: PerHour = field(0.0, "Price", "Per hour, or e.g. 400/month.")
-
-
 class BatchOfferSpec(Part):
     """Batches that executors may take, in place of those of the workload's rows."""
 
@@ -226,25 +204,8 @@ class BatchOfferSpec(Part):
         return f"batches of {self.size}{delay}"
 
 
-class WattsSpec(Part):
-    """The power of a GPU."""
-
-    idle: float = field(..., "Idle, W", "What one GPU draws without work.", ge=0, le=1e6)
-    busy: float = field(..., "Busy, W", "What one GPU draws under load.", ge=0, le=1e6)
-
-    @model_validator(mode="after")
-    def _busy_draws_no_less(self) -> Self:
-        if self.busy < self.idle:
-            raise PydanticCustomError(
-                "plan",
-                "a GPU that draws {idle} W idle and {busy} W busy: busy must be at least idle; exchange them",
-                {"idle": f"{self.idle:g}", "busy": f"{self.busy:g}"},
-            )
-        return self
-
-
 class PricesSpec(Part):
-    """Prices of servers, traffic and energy."""
+    """Prices of servers and traffic."""
 
     kind: PriceKind = field(
         "on-demand",
@@ -259,12 +220,6 @@ class PricesSpec(Part):
         0.0, "Beside the GPUs", "Per server and hour, for all but its GPUs: power, rack, administration."
     )
     gb: float = field(0.0, "Per GB moved", "Over the shared link.", ge=0, le=1e6)
-    watts: dict[Name, WattsSpec] = field(
-        {}, "Watts", "Of a GPU by name, where the shipped list has none or another.", max_length=100
-    )
-    co2_kg_per_kwh: Annotated[float, Field(ge=0, le=100)] | None = field(
-        None, "CO₂ per kWh", "kg of CO₂ per kWh of your electricity.", none="not calculated"
-    )
 
 
 Survival = Literal["nothing", "server", "rack"]
@@ -300,13 +255,6 @@ class PlanSpec(Part):
         "Every one is tried on every offer: a scheduler can be worth more than a server.",
         "least-loaded nona",
     )
-    links: tuple[Annotated[LinkOfferSpec, BeforeValidator(_link_entry)], ...] = field(
-        (),
-        "Links",
-        "Capacities of the shared core on offer, e.g. 25 Gbit/s or 100 Gbit/s=400/month. Without any: that "
-        "of the cluster.",
-        max_length=10,
-    )
     batches: Annotated[
         tuple[Annotated[BatchOfferSpec, BeforeValidator(_batch_entry)], ...], BeforeValidator(_batch_entries)
     ] = field(
@@ -323,7 +271,7 @@ class PlanSpec(Part):
         "apart}; what is not given is the default. Without any: those of the cluster's engines.",
         max_length=10,
     )
-    prices: PricesSpec = field(PricesSpec(), "Prices, power and CO₂", "What an option costs and draws.")
+    prices: PricesSpec = field(PricesSpec(), "Prices", "What an option costs.")
     mixed: bool = field(True, "Mixed clusters", "Also combines servers of two offers.")
     survive: Survival = field(
         "nothing",

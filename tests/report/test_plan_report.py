@@ -152,19 +152,6 @@ def test_the_finding_names_what_to_buy_and_rows_have_every_option_and_one_answer
             assert float(row["error budget used"].split()[0]) <= 1
 
 
-def test_where_links_differ_answer_options_and_evidence_name_theirs(report):
-    assert "on a link of" not in plan_finding(report).text
-    assert all("link" not in row for row in (*tables.options(report).texts(), *tables.chains(report).texts()))
-    place = report.answer.option
-    options = tuple(but(o, link=1.25e9 if i == place else 12.5e9) for i, o in enumerate(report.options))
-    chains = tuple(but(c, link=12.5e9 * i) for i, c in enumerate(report.evidence, start=1))
-    several = but(report, options=options, evidence=chains)
-    assert " under least-loaded on a link of 10 Gbit/s at " in plan_finding(several).text
-    wanted = ["100 Gbit/s", *("10 Gbit/s" if i == place else "100 Gbit/s" for i in range(len(options)))]
-    assert [row["link"] for row in tables.options(several).texts()] == wanted
-    assert tables.chains(several).texts()[0]["link"] == "100 Gbit/s"
-
-
 def test_each_target_says_up_to_which_traffic_it_holds(report):
     shares = {"a": 0.9, "b": 0.99, "c": 0.5}
     targets = tuple(PlanTarget(model=m, share=s, within_s=0.1, text=m) for m, s in shares.items())

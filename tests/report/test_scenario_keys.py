@@ -30,7 +30,7 @@ def test_a_condition_names_a_field_beside_it_and_values_it_can_have():
 
 
 def test_places_with_numbers_and_names_of_entries_are_found():
-    assert words(("plan", "prices", "watts", "l4", "idle")).title == "Idle, W"
+    assert words(("plan", "prices", "gpus", "l4")).title == "GPUs"
     assert words(("cluster", "servers", 3)).title == "Servers"
     with pytest.raises(KeyError):
         words(("cluster", "servers", 0, "colour"))

@@ -90,13 +90,13 @@ def test_the_answer_is_that_of_theory_which_intervals_cover(report):
 
 
 def test_parts_of_the_cost_add_up_and_shares_are_those_of_the_targets():
-    links, targets = [{"capacity": "50 Gbit/s", "price": 3}], {"one": {"hit": 0.9, "p50": "30 ms"}}
-    report = planned(200.0, 60.0, prices={"server": 0.5, "gb": 0.02}, links=links, targets=targets)
+    targets = {"one": {"hit": 0.9, "p50": "30 ms"}}
+    report = planned(200.0, 60.0, prices={"server": 0.5, "gb": 0.02}, targets=targets)
     answer, best = report.answer, report.best
     (servers,) = best.servers
     assert servers.price == 2.5
     parts = {c.part: c.per_hour for c in answer.costs if c.part != "data moved"}
-    assert parts == {A: servers.price * servers.count, "link": 3.0}
+    assert parts == {A: servers.price * servers.count}
     total = sum(c.per_hour for c in answer.costs)
     assert total == pytest.approx(answer.cost_per_million * 200 * 3600 / 1e6)
     assert best.cost_per_million == answer.cost_per_million
@@ -308,17 +308,6 @@ def test_what_must_survive_costs_as_many_servers_more_as_a_failure_takes():
         assert "2 × a100-40gb at 4.00 USD per hour, does not keep the targets under opp" in plan_text(report)
 
 
-def test_energy_lies_between_idle_and_busy_by_utilisation():
-    """λE[S] = 1.2 GPUs are busy on average; the others draw what they draw idle."""
-    prices = {"watts": {A: {"idle": 50, "busy": 400}}, "co2_kg_per_kwh": 0.5}
-    report = planned(120.0, 60.0, jobs=4000, prices=prices)
-    best = report.best
-    power = 50 * best.servers[0].count + 350 * 1.2
-    assert best.energy_kwh_per_million == pytest.approx(power / 1000 * 1e6 / (120 * 3600), rel=0.03)
-    assert best.co2_kg_per_million == pytest.approx(0.5 * best.energy_kwh_per_million)
-    assert "kWh per million queries" in plan_text(report)
-
-
 @pytest.mark.verify
 def test_what_is_found_does_not_depend_on_the_processes():
     part = {**PART, "offers": [f"{A}=1", f"{B}=0.4"], "schedulers": ["opportunistic", "local"]}
@@ -437,10 +426,8 @@ def test_a_bad_profile_is_one_line(text, why, tmp_path):
         ({"offers": ["abacus=1"]}, "abacus"),
         ({"schedulers": ["guess"]}, "guess"),
         ({"schedulers": ["nona", {"jsq-d": {"d": 2}}, {"jsq-d": {"d": 3}}]}, "jsq-d is there twice"),
-        ({"links": ["25 Gbit/s", "25000 Mbit/s=1"]}, "plan.links: 25 Gbit/s is there twice"),
         ({"survive": "rack"}, "'rack' needs racks, and the cluster has none"),
         ({"prices": {"gpus": {"abacus": 1}}}, "abacus"),
-        ({"prices": {"watts": {"abacus": {"idle": 1, "busy": 2}}}}, "abacus"),
     ],
 )
 def test_questions_that_cannot_be_asked_are_one_line(part, why):

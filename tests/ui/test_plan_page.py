@@ -28,7 +28,6 @@ DATA: dict[str, Any] = TWO_OFFERS | {
         "hit": 0.9,
         "offers": [{"gpu": FAST, "price": 2}, {"gpu": SLOW, "price": 0.9}],
         "schedulers": ["least-loaded"],
-        "links": [{"capacity": "50 Gbit/s", "price": 1}],
         "growth": "5%/month",
         "most": 12,
     },
@@ -95,7 +94,6 @@ def test_an_option_becomes_the_scenario_as_it_was_simulated_and_undo_takes_it_ba
     taken = state_of(planned).scenario
     wanted = [(s.count, s.gpu) for s in report.best.servers]
     assert [(g.count, g.gpu) for g in taken.cluster.servers] == wanted
-    assert taken.cluster.network.capacity == report.best.link
     assert taken.schedulers[0].name == report.best.scheduler
     assert taken.plan == before.plan
     state_of(planned).undo()
@@ -106,7 +104,7 @@ def test_an_option_becomes_the_scenario_as_it_was_simulated_and_undo_takes_it_ba
     prices = {(o.gpu, o.mig): o.price for o in question.offers}
     for option in outcome_of(planned).report.options:
         cluster = opened(scenario, option).cluster
-        cost = sum(g.count * prices[g.gpu, g.mig] for g in cluster.servers) + question.links[0].price
+        cost = sum(g.count * prices[g.gpu, g.mig] for g in cluster.servers)
         assert cost == pytest.approx(option.cost_per_hour)
 
 
@@ -184,9 +182,7 @@ def test_what_is_typed_becomes_the_question_or_stays_with_its_error_and_a_bad_we
     *_, last = plan_of(at).offers
     assert last.gpu not in (FAST, SLOW)
     at.button(key=f"plan-remove-offer-{state_of(at).revision}-2").click().run()
-    at.button(key="plan-add-link").click().run()
     assert [o.gpu for o in plan_of(at).offers] == [FAST, SLOW]
-    assert len(plan_of(at).links) == 2
     named(at.selectbox, "GPU").select("t4").run()
     assert (plan_of(at).offers[0].gpu, plan_of(at).offers[0].price) == ("t4", None)
     rack = named(at.selectbox, "Must survive").options[2]

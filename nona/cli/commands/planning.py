@@ -111,7 +111,6 @@ class PlanOptions:
     offer: tuple[str, ...] = setting("plan.offers", known.OFFER, metavar="GPU[:MIG][=PRICE]")
     group: int | None = setting("plan.group", Whole())
     scheduler: tuple[str, ...] = setting("plan.schedulers", known.SCHEDULER, metavar="S")
-    link: tuple[str, ...] = setting("plan.links", metavar="CAPACITY[=PRICE]")
     batch: tuple[str, ...] = setting("plan.batches", metavar="SIZE[:DELAY]")
     survive: str | None = setting("plan.survive", known.SURVIVED, metavar="FAILURE")
     growth: str | None = setting("plan.growth", metavar="SHARE/TIME")

@@ -61,7 +61,7 @@ def _answer(report: PlanReport) -> Markup:
         "Cost": plan.answer_text(report.answer, report.currency),
         "Targets": "; ".join(t.text for t in report.targets),
     }
-    return section("Answer", facts(pairs), paragraph(plan.energy_text(report.best)))
+    return section("Answer", facts(pairs))
 
 
 def _options(report: PlanReport) -> Markup:

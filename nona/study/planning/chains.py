@@ -272,7 +272,7 @@ def with_count(option: Option, offer: int, count: int) -> Option:
     (1, 3)
     """
     counts = (*option.counts[:offer], count, *option.counts[offer + 1 :])
-    return Option(counts, option.scheduler, option.link)
+    return Option(counts, option.scheduler)
 
 
 CLOSE = 1e-9  # relative: prices this close are equal
@@ -313,13 +313,12 @@ class Chains:
         self._spare = whole[self.question.spec.survive]  # servers that a failure takes at most
 
     def pure(self) -> list[Chain]:
-        """One chain for each growing offer, scheduler and link, the cheapest by prediction first."""
+        """One chain for each growing offer and scheduler, the cheapest by prediction first."""
         question = self.question
         chains = [
-            self.chain(Option(question.stay, s, link), k)
+            self.chain(Option(question.stay, s), k)
             for k in question.growing
             for s in range(len(question.ways))
-            for link in range(len(question.links))
         ]
         return sorted(chains, key=lambda c: (c.cost, c.base, c.offer))
 
@@ -342,13 +341,12 @@ class Chains:
         for i, fast in enumerate(ranked):
             for slow in ranked[i + 1 :]:
                 for s in range(len(question.ways)):
-                    for link in range(len(question.links)):
-                        none = Option((0,) * len(question.offers), s, link)
-                        for count in _steps(question.offers[slow].most, most_cost):
-                            base = with_count(none, slow, count)
-                            if question.cost(base) + question.offers[fast].price >= most_cost:
-                                break
-                            yield self.chain(base, fast)
+                    none = Option((0,) * len(question.offers), s)
+                    for count in _steps(question.offers[slow].most, most_cost):
+                        base = with_count(none, slow, count)
+                        if question.cost(base) + question.offers[fast].price >= most_cost:
+                            break
+                        yield self.chain(base, fast)
 
     def chain(self, base: Option, offer: int) -> Chain:
         """The chain of ``offer`` beside ``base``, with its bound and its guess."""

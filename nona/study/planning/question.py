@@ -1,4 +1,4 @@
-"""The question of a plan: targets, offers, schedulers and links; an option opened."""
+"""The question of a plan: targets, offers and schedulers; an option opened."""
 
 from __future__ import annotations
 
@@ -28,14 +28,6 @@ MILLE = 1000  # a factor on the traffic is a whole number of thousandths
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A link on offer: its capacity in bytes/s, and its price per hour."""
-
-    capacity: float
-    price: float
-
-
-@dataclass(frozen=True, slots=True)
 class Way:
     """A scheduler, and the batches that executors take under it; ``None``: as the workload's rows say."""
 
@@ -62,7 +54,6 @@ class Question:
     targets: tuple[Target, ...]
     offers: tuple[Offer, ...]
     ways: tuple[Way, ...]
-    links: tuple[Link, ...]
     stay: tuple[int, ...]
     growing: tuple[int, ...]
     profile: Profile | None = None
@@ -84,8 +75,8 @@ class Question:
         return tuple(t.asked for t in self.targets)
 
     def cost(self, option: Option) -> float:
-        """Price per hour of an option's servers and link."""
-        return option.cost(self.offers, [link.price for link in self.links])
+        """Price per hour of an option's servers."""
+        return option.cost(self.offers)
 
     def scenario_of(self, option: Option, load: int = MILLE) -> Scenario:
         """The scenario on an option, with ``load`` thousandths of its traffic."""
@@ -97,11 +88,10 @@ class Question:
         now = self.scenario.cluster
         if self.spec.group is not None:
             groups += tuple(group for group in now.servers if group.engine is not None)
-        network = now.network.model_copy(update={"capacity": self.links[option.link].capacity})
         way = self.ways[option.scheduler]
         changed = _batched(self.scenario, way.batches).model_copy(
             update={
-                "cluster": now.model_copy(update={"servers": groups, "network": network}),
+                "cluster": now.model_copy(update={"servers": groups}),
                 "schedulers": (way.scheduler,),
                 "plan": None,
             }
@@ -121,7 +111,7 @@ def _batched(scenario: Scenario, batches: BatchOfferSpec | None) -> Scenario:
 def question_of(scenario: Scenario, sources: Sources) -> Question:
     """The question that a scenario asks; what its ``plan`` leaves out is taken from the scenario.
 
-    Without offers those of the cluster as it is are on offer; without links, its own.
+    Without offers those of the cluster as it is are on offer.
 
     Raises ``ScenarioError`` for a target of a model that is not there, no target at all, or an offer without
     a price. Raises ``HardwareError`` or ``SimulationError`` for an unknown device, layout or scheduler.
@@ -133,7 +123,6 @@ def question_of(scenario: Scenario, sources: Sources) -> Question:
         )
     _check_names(scenario, spec)
     _check_racks(scenario, spec)
-    links = tuple(Link(link.capacity, link.price) for link in spec.links)
     profile = _profile(scenario, spec, sources)
     at_peak = scenario if profile is None else number_named(scenario, LOAD).set(scenario, profile.peak)
     offers, stay, growing = _on_offer(scenario, spec)
@@ -144,7 +133,6 @@ def question_of(scenario: Scenario, sources: Sources) -> Question:
         targets=_targets(scenario, spec),
         offers=offers,
         ways=tuple(Way(s, b) for s in spec.schedulers for b in spec.batches or (None,)),
-        links=links or (Link(scenario.cluster.network.capacity, 0.0),),
         stay=stay,
         growing=growing,
         profile=profile,
@@ -194,11 +182,10 @@ def _check_names(scenario: Scenario, spec: PlanSpec) -> None:
     for scheduler in spec.schedulers:
         get_scheduler(scheduler.name)
     own = user_devices(scenario.cluster.devices)
-    for gpu in (*spec.prices.gpus, *spec.prices.watts):
+    for gpu in spec.prices.gpus:
         find_device(gpu, own)
     for key, names in (
         ("schedulers", [s.name for s in spec.schedulers]),
-        ("links", [f"{link.capacity * 8e-9:.10g} Gbit/s" for link in spec.links]),
         ("batches", [batches.text for batches in spec.batches]),
     ):
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
@@ -337,18 +324,16 @@ def servers_now(scenario: Scenario) -> dict[Offer, int]:
 
 
 def cluster_price(scenario: Scenario) -> float:
-    """Price per hour of the scenario's servers, the link left out: Σ count · price of a server."""
+    """Price per hour of the scenario's servers: Σ count · price of a server."""
     return sum(count * server.price for server, count in servers_now(scenario).items())
 
 
 def question_now(question: Question, asked: Scenario) -> tuple[Question, tuple[int, ...]]:
     """The question with the cluster of ``asked`` alone on offer, and its servers of each kind."""
     servers = servers_now(asked)
-    capacity = asked.cluster.network.capacity
-    link = next((k for k in question.links if k.capacity == capacity), Link(capacity, 0.0))
     ways = tuple(Way(w.scheduler) for w in question.ways if w.batches == question.ways[0].batches)
     stay, growing = (0,) * len(servers), tuple(range(len(servers)))
-    now = replace(question, offers=tuple(servers), ways=ways, links=(link,), stay=stay, growing=growing)
+    now = replace(question, offers=tuple(servers), ways=ways, stay=stay, growing=growing)
     return now, tuple(servers.values())
 
 
@@ -361,13 +346,13 @@ def same_option(question: Question, now: Question, option: Option) -> Option | N
             return None
         counts[place] = count
     way = now.ways[option.scheduler]
-    if now.links[0] not in question.links or way not in question.ways:
+    if way not in question.ways:
         return None
-    return Option(tuple(counts), question.ways.index(way), question.links.index(now.links[0]))
+    return Option(tuple(counts), question.ways.index(way))
 
 
 def opened(scenario: Scenario, option: PlanOption) -> Scenario:
-    """The scenario with the option's servers and link, and its scheduler before the scenario's others.
+    """The scenario with the option's servers, and its scheduler before the scenario's others.
 
     The traffic stays as it is, also where the plan is sized for the peak of a week. Where one group grows,
     the others stay.
@@ -379,8 +364,7 @@ def opened(scenario: Scenario, option: PlanOption) -> Scenario:
     )
     if option.grown is not None and group is not None:
         groups = (*scenario.cluster.servers[:group], *groups, *scenario.cluster.servers[group + 1 :])
-    network = scenario.cluster.network.model_copy(update={"capacity": option.link})
-    cluster = scenario.cluster.model_copy(update={"servers": groups, "network": network})
+    cluster = scenario.cluster.model_copy(update={"servers": groups})
     asked = scenario.plan.schedulers if scenario.plan else ()
     own = entry_named(asked, option.scheduler)
     batched = scenario if option.batch is None else scenario.with_batches(option.batch, option.delay_s)
@@ -451,7 +435,7 @@ def _rack_text(names: list[str], taken: tuple[int, ...]) -> str:
 
 def _without(option: Option, taken: tuple[int, ...]) -> Option:
     counts = tuple(n - t for n, t in zip(option.counts, taken, strict=True))
-    return Option(counts, option.scheduler, option.link)
+    return Option(counts, option.scheduler)
 
 
 def cluster_cost(scenario: Scenario) -> str:

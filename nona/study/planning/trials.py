@@ -130,7 +130,7 @@ class Numbering:
     """Trials as whole numbers, so that keys of a work name them: digits of mixed radix.
 
     >>> numbering = Numbering(offers=2, schedulers=3, most=100)
-    >>> trial = Trial(Option((7, 100), 2, 1), 1310)
+    >>> trial = Trial(Option((7, 100), 2), 1310)
     >>> numbering.trial(numbering.number(trial)) == trial
     True
     """
@@ -144,19 +144,15 @@ class Numbering:
         option = trial.option
         for count in reversed(option.counts):
             number = number * (self.most + 1) + count
-        return (option.link + number * _LINKS) * self.schedulers + option.scheduler
+        return number * self.schedulers + option.scheduler
 
     def trial(self, number: int) -> Trial:
         number, scheduler = divmod(number, self.schedulers)
-        number, link = divmod(number, _LINKS)
         counts = []
         for _ in range(self.offers):
             number, count = divmod(number, self.most + 1)
             counts.append(count)
-        return Trial(Option(tuple(counts), scheduler, link), number)
-
-
-_LINKS = 16
+        return Trial(Option(tuple(counts), scheduler), number)
 
 
 class OptionRuns:

@@ -1,4 +1,4 @@
-"""The report of a plan from what is known so far, with its energy."""
+"""The report of a plan from what is known so far."""
 
 from __future__ import annotations
 
@@ -27,42 +27,6 @@ from nona.study.planning.chains import CLOSE, Bounds, Chain, ChainKey
 from nona.study.planning.planner import Planner
 from nona.study.planning.question import Question
 from nona.study.planning.trials import Known, models_of, needed, shares_of
-
-
-def watts(question: Question, option: Option, utilization: float | None) -> float | None:
-    """Watts of all GPUs: Σ n · (idle + u · (busy − idle)); ``None`` where one of them is not known."""
-    if utilization is None:
-        return None
-    total = 0.0
-    for k in option.used:
-        offer = question.offers[k]
-        draw = _of_gpu(question, offer.gpu)
-        if draw is None:
-            return None
-        idle, busy = draw
-        total += option.counts[k] * offer.gpus * (idle + min(utilization, 1.0) * (busy - idle))
-    return total
-
-
-def _of_gpu(question: Question, gpu: str) -> tuple[float, float] | None:
-    """Watts of a GPU, idle and busy: as given, else as listed."""
-    given = question.spec.prices.watts.get(gpu)
-    if given is not None:
-        return given.idle, given.busy
-    listed = listed_prices().get(gpu)
-    if listed is None or listed.watts_idle is None or listed.watts_busy is None:
-        return None
-    return listed.watts_idle, listed.watts_busy
-
-
-def _kwh_per_million(power: float | None, rate: float) -> float | None:
-    """Energy of a million queries at ``rate`` per second, from watts: W/1000 · 10⁶/(rate · 3600).
-
-    >>> round(_kwh_per_million(3600.0, 1000.0), 6)
-    1.0
-    """
-    return None if power is None or rate <= 0 else power / 1000 * 1e6 / (rate * 3600)
-
 
 SECONDS, GB = 3600.0, 1e9
 
@@ -151,8 +115,6 @@ def option_row(planner: Planner, option: Option, evidence: Known) -> PlanOption:
     question = planner.question
     way = question.ways[option.scheduler]
     rate = queries_per_s(planner.bounds)
-    energy = _kwh_per_million(watts(question, option, evidence.utilization), rate)
-    carbon = question.spec.prices.co2_kg_per_kwh
     return PlanOption.like(
         evidence,
         servers=servers_of(question, option),
@@ -160,7 +122,6 @@ def option_row(planner: Planner, option: Option, evidence: Known) -> PlanOption:
         batch=None if way.batches is None else way.batches.size,
         delay_s=None if way.batches is None else way.batches.delay,
         batches=None if way.batches is None else way.batches.text,
-        link=question.links[option.link].capacity,
         cost_per_hour=question.cost(option),
         models=models_of(question, evidence),
         headroom=None,
@@ -170,8 +131,6 @@ def option_row(planner: Planner, option: Option, evidence: Known) -> PlanOption:
         if evidence.seen
         else None,
         predicted=number(planner.prediction.margin(option)),
-        energy_kwh_per_million=energy,
-        co2_kg_per_million=None if energy is None or carbon is None else energy * carbon,
         needed=needed(question, evidence),
         grown=None if question.spec.group is None else _grown(question, option),
     )
@@ -205,9 +164,8 @@ def _answer(
 
 def _costs(question: Question, option: Option, moved: float) -> tuple[PlanCost, ...]:
     servers = [(question.offers[k].text, option.counts[k] * question.offers[k].price) for k in option.used]
-    link = ("link", question.links[option.link].price)
     data = ("data moved", _moved_per_hour(question, moved))
-    return tuple(PlanCost(part=part, per_hour=cost) for part, cost in (*servers, link, data) if cost)
+    return tuple(PlanCost(part=part, per_hour=cost) for part, cost in (*servers, data) if cost)
 
 
 def queries_per_s(bounds: Bounds) -> float:
@@ -217,7 +175,7 @@ def queries_per_s(bounds: Bounds) -> float:
 
 
 def cost_per_million(question: Question, option: Option, moved: float, rate: float) -> float:
-    """Price of a million queries: (servers and link per hour + GB moved per hour · price) / queries per hour.
+    """Price of a million queries: (servers per hour + GB moved per hour · price) / queries per hour.
 
     ``moved`` in bytes/s, ``rate`` in queries/s.
     """
@@ -240,7 +198,6 @@ def _chain(planner: Planner, chain: Chain, count: int | None, off: CountRange | 
         gpu=offer.gpu,
         mig=offer.mig,
         scheduler=question.ways[chain.base.scheduler].text,
-        link=question.links[chain.base.link].capacity,
         others=servers_of(question, chain.base),
         lowest=chain.low + 1,
         missed=max((n for n in missed if kept is None or n < kept), default=None),

@@ -35,7 +35,7 @@ MOST = 8
 
 def option_name(option: PlanOption) -> str:
     """Name servers and scheduler of an option, e.g. ``3 × l4, nona``, and its link."""
-    return f"{plan.servers_text(option.servers)}, {option.way}, {option.link * 8e-9:.4g} Gbit/s"
+    return f"{plan.servers_text(option.servers)}, {option.way}"
 
 
 def _pinned_in(report: PlanReport) -> list[int]:

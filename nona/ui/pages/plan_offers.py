@@ -1,4 +1,4 @@
-"""Offers of a plan: GPUs, links, prices, watts; edits of all that."""
+"""Offers of a plan: GPUs, batches, prices; edits of all that."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from nona.planning.prices import Price, PriceKind, age_text, listed_prices
 from nona.report.plan_options import PRICE_LIST
 from nona.scenario.schema import Scenario
 from nona.scenario.words import words
-from nona.ui.form import entry_field, field, form
+from nona.ui.form import field, form
 from nona.ui.models.loading import device_names
 from nona.ui.pages.scenario_edits import add_entry, board_of, remove_entry
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import button, field_error, label_text, plain
+from nona.ui.widgets.fields import button, label_text, plain
 from nona.ui.widgets.results import table
 
 PART = "plan"
 OFFERS: PlacePath = (PART, "offers")
 TARGETS: PlacePath = (PART, "targets")
-WATTS: PlacePath = (PART, "prices", "watts")
 _OF_OFFER = ("gpu", "mig", "gpus", "vcpus", "mps")
 
 
@@ -85,7 +84,6 @@ def _set_gpu(state: AppState, index: int, gpu: str) -> None:
     state.change((*OFFERS, index), {"gpu": gpu, **kept})
 
 
-LINKS: PlacePath = (PART, "links")
 BATCHES: PlacePath = (PART, "batches")
 ENGINES: PlacePath = (PART, "engines")
 WHOLE, EVERY = "whole", "every layout"
@@ -172,17 +170,6 @@ def _otherwise(price: float | None) -> str:
     return "none" if price is None else f"{price:.4g}, listed"
 
 
-def link_fields(state: AppState) -> None:
-    """Links on offer; without any, the one of the cluster."""
-    spec = state.scenario.plan
-    with st.expander("Links", icon=":material/lan:"):
-        st.caption("Capacities of the shared core. Without a row here the cluster's link stays as it is.")
-        capacity = state.value(("cluster", "network", "capacity"))
-        hint = "Another capacity that could be had."
-        count = len(spec.links) if spec else 0
-        _rows(state, LINKS, count, ("capacity", "price"), "link", {"capacity": capacity}, hint)
-
-
 def batch_fields(state: AppState) -> None:
     """Batches on offer; without any, those of the workload's rows."""
     spec = state.scenario.plan
@@ -240,16 +227,7 @@ PRICES = (PART, "prices")
 
 
 def money_fields(state: AppState) -> None:
-    form(state, PRICES, "currency server gb co2_kg_per_kwh", 4, 130)
-    spec = state.scenario.plan
-    gpus = list(
-        dict.fromkeys(
-            o.gpu for o in (spec.offers if spec and spec.offers else state.scenario.cluster.servers)
-        )
-    )
-    st.caption("Watts of one GPU, idle and busy. Energy is stated for options whose GPUs all have watts.")
-    for gpu in gpus:
-        _watts(state, gpu)
+    form(state, PRICES, "currency server gb", 3, 130)
     field(state, (*PRICES, "kind"))
     st.caption(
         "Shipped prices, each as of its date: check them before you buy. *Read there*: read at the source; "
@@ -257,14 +235,3 @@ def money_fields(state: AppState) -> None:
     )
     alt = "Shipped prices with their dates and sources"
     table(PRICE_LIST.of(listed_prices(_kind(state))), "plan-prices", alt, name="prices")
-
-
-def _watts(state: AppState, gpu: str) -> None:
-    listed = listed_prices().get(gpu)
-    watts = {"idle": listed.watts_idle, "busy": listed.watts_busy} if listed else {}
-    with st.grid(2, min_column_width=130):
-        for name in ("idle", "busy"):
-            otherwise = watts.get(name)
-            empty = "not known" if otherwise is None else f"{otherwise:.4g}"
-            entry_field(state, (*WATTS, gpu), name, label_text(f"{gpu}, {name}, W"), empty)
-    field_error(state, (*WATTS, gpu))

@@ -8,7 +8,6 @@ import streamlit as st
 
 from nona.planning.offers import gpu_text
 from nona.planning.prices import growth_text
-from nona.report.text import counted
 from nona.scenario.plan import NOT_ASKED
 from nona.scenario.words import words
 from nona.schedulers.registry import SCHEDULERS
@@ -22,7 +21,6 @@ from nona.ui.pages.plan_offers import (
     begin_plan,
     end_plan,
     group_field,
-    link_fields,
     money_fields,
     offer_fields,
 )
@@ -213,9 +211,8 @@ def controls(state: AppState) -> None:
         if state.scenario.plan is not None:
             pick_entries(state, "plan-schedulers", (PART, "schedulers"))
             option_popover(state, "plan-scheduler-options", (PART, "schedulers"), SCHEDULERS)
-        link_fields(state)
         batch_fields(state)
-    with st.expander("Prices, power and CO₂", icon=":material/payments:"):
+    with st.expander("Prices", icon=":material/payments:"):
         money_fields(state)
     with st.expander("How the plan is searched", icon=":material/search:"):
         _search(state)
@@ -240,7 +237,6 @@ def summary(state: AppState) -> list[str]:
         listed(names) if names else "servers of the cluster" if spec.group is None else "",
         "" if spec.group is None else f"fewest servers of group {spec.group + 1}",
         listed([s.name for s in spec.schedulers]),
-        counted(len(spec.links), "link") if spec.links else "",
         listed([b.text for b in spec.batches]) if spec.batches else "",
         f"{100 * spec.confidence:.6g} % confidence",
     ]

@@ -53,7 +53,6 @@ def rows(scenario: Scenario) -> tuple[list[str], ...]:
         [group.gpu for group in scenario.cluster.servers],
         [chosen.name for chosen in scenario.schedulers],
         [offer.gpu for offer in scenario.plan.offers] if scenario.plan else [],
-        [str(link.capacity) for link in scenario.plan.links] if scenario.plan else [],
     )
 
 
