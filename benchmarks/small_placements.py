@@ -125,8 +125,8 @@ def simulated_s(
 
 def best_pure(system: System, shares: Floats | None) -> tuple[float, Queries]:
     """The best of all pure configurations, and its mean JCT by many jobs."""
-    groups = groups_of(system)
     local = next(c.queries for c in starts(system, shares) if c.origin == "local")
+    groups = groups_of(system, local)
     found = []
     for rows in itertools.product(*(choices(system, g, local) for g in groups)):
         queries = local

@@ -116,21 +116,30 @@ class Group:
         return canonical(to_labels(c, placed.subgraph.interior))
 
 
-def groups_of(system: System) -> tuple[Group, ...]:
-    """The groups that have something to choose, those with most work a second first."""
+def groups_of(system: System, queries: Queries) -> tuple[Group, ...]:
+    """The groups that have something to choose, those with most work a second first.
+
+    Sub-graphs of one group are equal, and placed alike in ``queries``: the formula may split some of many
+    equal ones, and leave the others whole.
+    """
     groups = []
     if server_slots(system) < 2:
         return ()
     for j, query in enumerate(system.queries):
         subgraphs = query.decomposition.subgraphs
         shapes = shapes_of(query.tasks, subgraphs, system.uniform_shares[j])
-        equal: dict[bytes, list[int]] = {}
+        equal: dict[tuple[bytes, frozenset[tuple[Labels, float]]], list[int]] = {}
         for k, shape in enumerate(shapes):
             if shape.m > 0:
-                equal.setdefault(shape.signature, []).append(k)
+                equal.setdefault((shape.signature, _labels_of(queries[j][k])), []).append(k)
         groups += [Group(j, tuple(ks), shapes[ks[0]], subgraphs) for ks in equal.values()]
     rate = [q.rate for q in system.queries]
     return tuple(sorted(groups, key=lambda g: -rate[g.query] * len(g.members) * g.shape.local_s))
+
+
+def _labels_of(placed: SubGraphPlacement) -> frozenset[tuple[Labels, float]]:
+    rows = (canonical(to_labels(c, placed.subgraph.interior)) for c in placed.configurations)
+    return frozenset(zip(rows, placed.probabilities.tolist(), strict=True))
 
 
 def choices(system: System, group: Group, queries: Queries) -> tuple[Labels, ...]:

@@ -44,6 +44,7 @@ STAGES: tuple[Stage, ...] = ("simulation", "formula")
 EVENTS = 5_000_000  # simulated at most, of a whole search
 QUICK_EVENTS = 400_000  # of one that answers while a slider moves
 MOST_TRIED = 32  # moves of a group in one race
+SURE = 0.95  # confidence of the lead of one that lost before, or of a mixture, if it replaces the best
 _FIRST_ROUNDS = 3  # of the races that only find where to begin
 TURNS = 4  # through all groups, at most
 _KNOWN = ("local", "spread")
@@ -146,6 +147,7 @@ class _Search:
         self._lead: tuple[float, float] | None = None
         self._best: Candidate | None = None
         self._second: Candidate | None = None
+        self._level = SURE if objective == "slo" else 0.0  # few jobs are late: luck could make a winner
         self._beaten: set[str] = set()  # those that all know, where they were far behind
 
     def run(self) -> Candidate:
@@ -161,16 +163,16 @@ class _Search:
         if self.quick:
             return best
         for turn in range(TURNS):
-            before, again = best, turn > 0  # by the second turn most have lost before
-            for group in groups_of(self.system):
+            before, level = best, SURE if turn > 0 else self._level
+            for group in groups_of(self.system, best.queries):
                 if self._budget.left <= 0:
                     break
-                best = self._compete([best, *self._others(group, best)], clearly=again)
-            best = self._compete([best, *_other_shares(self.system, best)], clearly=again)
+                best = self._compete([best, *self._others(group, best)], level=level)
+            best = self._compete([best, *_other_shares(self.system, best)], level=level)
             if same(before.queries, best.queries) and before.shares is best.shares:
                 break
         if self._second is not None:
-            best = self._compete([best, *mixtures(best, self._second, _MIXED)], clearly=True)
+            best = self._compete([best, *mixtures(best, self._second, _MIXED)], level=SURE)
         return best
 
     def _start(self) -> Candidate:
@@ -199,11 +201,11 @@ class _Search:
         return tried
 
     def _compete(
-        self, candidates: Sequence[Candidate], clearly: bool = False, rounds: int = ROUNDS
+        self, candidates: Sequence[Candidate], level: float = 0.0, rounds: int = ROUNDS
     ) -> Candidate:
         """Race candidates, the first of which is the best so far, and return the best.
 
-        ``clearly``: the first is only replaced by one whose lead has an interval above 0.
+        ``level``: the first is only replaced by one whose lead over it has an interval of this level above 0.
         """
         possible = [c for c in candidates if self._is_possible(c)] or list(candidates[:1])
         if self._best is not None and (self._budget.left <= 0 or len(possible) == 1):
@@ -212,8 +214,7 @@ class _Search:
         contenders = [self._contender(c) for c in possible]
         outcome = self._race.run(contenders, rounds)
         order = [possible[contenders.index(t.contender)] for t in outcome.order]
-        lead = outcome.lead
-        if clearly and order[0] is not possible[0] and (lead is None or lead.low <= 0):
+        if level and order[0] is not possible[0] and not outcome.is_first_beaten(level):
             return possible[0]
         self._take(order, outcome)
         return order[0]

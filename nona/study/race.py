@@ -35,6 +35,7 @@ from nona.system import System
 Goal = Literal["mean-jct", "slo"]
 CLEAR = 0.99  # confidence of a paired difference
 SAME: dict[Goal, float] = {"mean-jct": 0.003, "slo": 0.0003}  # of the mean; share of the jobs
+NEAR = 0.01  # late jobs that count as much as the whole time up to the SLO
 ROUNDS = 5
 EVENTS = 16_000  # tasks and background arrivals of a run of the first round, about
 FEWEST = 400  # jobs of a run
@@ -73,10 +74,15 @@ class Budget:
 
 @dataclass(eq=False)
 class Trial:
-    """What the runs of a candidate gave: ``values`` of all jobs, round after round."""
+    """What the runs of a candidate gave, of all jobs, round after round.
+
+    ``values`` is what the goal counts: completion times, or 1 for a late job and 0 for another. ``scores``
+    rank: the same times, or the late jobs with :data:`NEAR`, so that where none is late the quicker one wins.
+    """
 
     contender: Contender
     values: Floats = field(default_factory=lambda: np.zeros(0))
+    scores: Floats = field(default_factory=lambda: np.zeros(0))
     failed: bool = False
 
     @property
@@ -84,29 +90,45 @@ class Trial:
         """Mean over all jobs; infinite without a steady state."""
         return math.inf if self.failed or not len(self.values) else float(self.values.mean())
 
+    @property
+    def score(self) -> float:
+        """Mean score over all jobs; infinite without a steady state."""
+        return math.inf if self.failed or not len(self.scores) else float(self.scores.mean())
+
     def gain_over(self, other: Trial, level: float = 0.95) -> Interval:
-        """By how much this one is better, with its interval, by the jobs that both have."""
-        jobs = min(len(self.values), len(other.values))
-        return overlapping_batch_means(other.values[:jobs] - self.values[:jobs], level=level)
+        """By how much the score of this one is better, with its interval, by the jobs that both have."""
+        return _difference(other.scores, self.scores, level)
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The candidates, the best first, the others by when they left."""
+    """The candidates, the best first, the others by when they left; ``first``: the one that was given first."""
 
     order: tuple[Trial, ...]
+    first: Trial
 
     @property
     def best(self) -> Trial:
         """The winner."""
         return self.order[0]
 
+    def is_first_beaten(self, level: float) -> bool:
+        """Whether the winner's score is better than that of the first one by an interval of this level."""
+        if self.best is self.first or self.best.failed:
+            return False
+        return self.first.failed or self.best.gain_over(self.first, level).low > 0
+
     @property
     def lead(self) -> Interval | None:
         """By how much the winner is better than the next one; ``None`` without a next one that ends."""
         if len(self.order) < 2 or self.order[1].failed:
             return None
-        return self.best.gain_over(self.order[1])
+        return _difference(self.order[1].values, self.best.values, 0.95)
+
+
+def _difference(a: Floats, b: Floats, level: float) -> Interval:
+    jobs = min(len(a), len(b))
+    return overlapping_batch_means(a[:jobs] - b[:jobs], level=level)
 
 
 class _Draws:
@@ -159,19 +181,20 @@ class Race:
         if not contenders:
             raise SimulationError("Race: there is no candidate; give at least one.")
         trials, gone = [Trial(r) for r in contenders], list[Trial]()
+        first = trials[0]
         self._races += 1
         floor = max(self.budget.left - MOST, 0.0)
         for number in range(rounds):
             draws = _Draws(self.system, _FIRST + 64 * self._races + number)
             for trial in trials:
                 self._add(trial, self._first_jobs * 2**number, draws)
-            trials.sort(key=lambda trial: trial.mean)
+            trials.sort(key=lambda trial: trial.score)
             kept = self._kept(trials)
             gone = [trial for trial in trials if trial not in kept] + gone
             trials = kept
             if len(trials) == 1 or self.budget.left <= floor:
                 break
-        return Outcome((*trials, *gone))
+        return Outcome((*trials, *gone), first)
 
     def _add(self, trial: Trial, jobs: int, draws: _Draws) -> None:
         self.check()
@@ -193,11 +216,13 @@ class Race:
         )
         self.budget.left -= START + self._cost * (jobs + warmup)
         trial.failed |= state == "overloaded" or bool(np.isnan(times_s).any())
-        values = times_s
+        values = scores = times_s
         if self.goal == "slo":
             values = (times_s > self._slo_s[query] * (1 + _ROUNDING)).astype(float)
+            scores = values + NEAR * np.minimum(times_s / self._slo_s[query], 1.0)
         counted = self._counts[query]
         trial.values = np.concatenate([trial.values, values[counted]])
+        trial.scores = np.concatenate([trial.scores, scores[counted]])
         self.on_run()
 
     def _kept(self, trials: Sequence[Trial]) -> list[Trial]:

@@ -116,7 +116,7 @@ def test_every_choice_of_every_group_can_be_simulated(seed):
     """Moves and whole lists give partitions of the interior on servers that exist, each once."""
     s = random_system(seed, queries=2, width=5, servers=4)
     start = starts(s, None)[seed % len(starts(s, None))]
-    for group in groups_of(s):
+    for group in groups_of(s, start.queries):
         rows = choices(s, group, start.queries)
         assert len(set(rows)) == len(rows)
         for row in rows:
@@ -125,12 +125,25 @@ def test_every_choice_of_every_group_can_be_simulated(seed):
             build_tables(s, group.placed(start.queries, row))  # it refuses what is no partition
 
 
+def test_equal_subgraphs_that_are_placed_differently_have_a_turn_each():
+    """Two equal diamonds of one query are one group, until one of them is split."""
+    arcs = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (3, 5), (4, 6), (5, 6)]
+    s = system(query([0.001] * 7, [(a, b, 1.0) for a, b in arcs], 5.0))
+    local = next(c.queries for c in starts(s, None) if c.origin == "local")
+    (both,) = groups_of(s, local)
+    assert both.members == (0, 1)
+    first = both.placed(local, (1, 0, 0))[0][0]
+    mixed = ((first, local[0][1]),)
+    assert [g.members for g in groups_of(s, mixed)] == [(0,), (1,)]
+    assert [g.members for g in groups_of(s, both.placed(local, (1, 0, 0)))] == [(0, 1)]
+
+
 def test_moves_lead_from_anywhere_to_everything_local():
     """Moves change one unit; enough of them reach the local placement and leave it again."""
     wide = [(0, v, 1.0) for v in range(1, 7)] + [(v, 7, 1.0) for v in range(1, 7)]
     s = system(query([0.001] * 8, wide, 5.0))
-    (group,) = groups_of(s)
     here = next(c.queries for c in starts(s, None) if c.origin == "spread")
+    (group,) = groups_of(s, here)
     for _ in range(6):
         if any(group.row(here)):
             rows = choices(s, group, here)

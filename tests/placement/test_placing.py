@@ -49,8 +49,8 @@ def test_no_pure_configuration_is_clearly_faster_and_neither_is_local_or_spread(
     s = fork(seed, m=2 + seed % 2, load=0.35 + 0.05 * (seed % 5), network=0.3 + 0.1 * (seed % 5))
     chosen = place_system(s)
     own = mean_s(s, chosen.queries)
-    (group,) = groups_of(s)
     local = next(c.queries for c in starts(s, None) if c.origin == "local")
+    (group,) = groups_of(s, local)
     every = [group.placed(local, row) for row in choices(s, group, local)]
     best = min(mean_s(s, q, jobs=4000, runs=1) for q in every)
     ranked = sorted(every, key=lambda q: mean_s(s, q, jobs=4000, runs=1))[:4]

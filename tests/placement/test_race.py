@@ -98,6 +98,24 @@ def test_late_jobs_decide_where_slos_count(told):
     assert late.best.mean == pytest.approx(0.0228, abs=0.01)  # P(N(0, 1) > 2)
 
 
+def test_where_no_job_is_late_the_quicker_one_wins_and_the_lead_in_late_jobs_is_0(told):
+    slow, quick = contenders(-5.0, spread=0.1)[0], contenders(-8.0, spread=0.1)[0]
+    outcome = raced([slow, quick], goal="slo")
+    assert outcome.best.contender is quick
+    assert outcome.best.mean == 0.0
+    assert outcome.lead.mean == 0.0
+
+
+def test_the_first_one_is_beaten_when_the_winner_is_ahead_of_it_whoever_is_second(told):
+    """Two equals that are ahead of the first have no lead over each other, but both over it."""
+    outcome = raced(contenders(11.0, 10.0, 10.0))
+    assert outcome.lead.low <= 0
+    assert outcome.is_first_beaten(0.95)
+    assert not raced(contenders(10.0, 11.0)).is_first_beaten(0.95), "it has won"
+    assert not raced(contenders(10.0, 10.0, spread=3.0)).is_first_beaten(0.95)
+    assert raced([*contenders(5.0, lost=0.01), *contenders(10.0)]).is_first_beaten(0.95), "it lost jobs"
+
+
 def test_a_round_has_half_the_candidates_or_few(told):
     raced(contenders(*np.linspace(10, 10.4, 32).tolist(), spread=3.0))
     rounds = {}
