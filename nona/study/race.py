@@ -102,7 +102,7 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The candidates, the best first, the others by when they left; ``first``: the one that was given first."""
+    """The candidates, the best first, the others by when they left; ``first`` was given first."""
 
     order: tuple[Trial, ...]
     first: Trial
