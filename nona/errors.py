@@ -61,6 +61,15 @@ class ScenarioError(NonaError):
         return type(self), (self.problems,)
 
 
+def reasons(error: Exception) -> tuple[str, ...]:
+    """Each problem that an error names, a line each.
+
+    >>> reasons(ScenarioError(["a", "b"])), reasons(GraphError("c"))
+    (('a', 'b'), ('c',))
+    """
+    return error.problems if isinstance(error, ScenarioError) else (str(error),)
+
+
 def instead(name: str, choices: Iterable[str], most: int = 40) -> str:
     """The names most like a wrong one; the first of those that are known where none is like it.
 

@@ -129,7 +129,10 @@ Refuse = Callable[[str], Exception]
 
 @dataclass(frozen=True, slots=True)
 class CsvFile:
-    """A file of CSV in UTF-8.
+    """A file of CSV in UTF-8, its cells divided by commas, semicolons or tabs, as its first row has them.
+
+    Where semicolons or tabs divide them, a comma within a number is a decimal one, as spreadsheets of many
+    countries write it.
 
     ``data``: its bytes.
     ``what``: how errors call it.
@@ -143,6 +146,8 @@ class CsvFile:
     >>> list(CsvFile(b"a\\n1\\n", "Table", ValueError, most_rows=1).rows())
     Traceback (most recent call last):
     ValueError: Table: it has more than 1 rows; give fewer.
+    >>> [row for _, row in CsvFile(b"name;hours\\n# a, b\\na, b;2,5 h\\n", "Table", ValueError).rows()]
+    [['name', 'hours'], ['# a, b'], ['a, b', '2.5 h']]
     """
 
     data: bytes
@@ -155,8 +160,9 @@ class CsvFile:
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Numbered rows that are not blank; line numbers as an editor shows them."""
         self.check_size()
-        cells = _Cells()
-        reader = csv.reader(self._lines(cells), strict=self.strict)
+        mark = _separator(self.data)
+        cells = _Cells(mark)
+        reader = csv.reader(self._lines(cells), strict=self.strict, delimiter=mark)
         end, count = time.thread_time() + self.within_s, 0
         try:
             for row in reader:
@@ -171,7 +177,7 @@ class CsvFile:
                 count += 1
                 if count > self.most_rows:
                     raise self.refuse(f"{self.what}: it has more than {self.most_rows:,} rows; give fewer.")
-                yield reader.line_num, row
+                yield reader.line_num, row if mark == "," else [_DECIMAL.sub(r"\1.\2", c) for c in row]
         except csv.Error as error:
             raise self.refuse(
                 f"{self.what}, line {reader.line_num}: it is not CSV ({error}); correct it."
@@ -190,7 +196,7 @@ class CsvFile:
         """The lines, decoded one by one; a record of too many cells is refused before it is taken apart."""
         with io.TextIOWrapper(io.BytesIO(self.data), "utf-8-sig", newline="") as lines:
             for line in lines:
-                cells.count += line.count(",")
+                cells.count += line.count(cells.mark)
                 if cells.count >= MOST_COLUMNS:
                     raise self.refuse(
                         f"{self.what}: a row has more than {MOST_COLUMNS:,} cells; give fewer columns."
@@ -207,7 +213,25 @@ class CsvFile:
 
 @dataclass
 class _Cells:
+    mark: str
     count: int = 0
+
+
+_DECIMAL = re.compile(r"^(\s*[+-]?\d+),(\d+(?:[eE][+-]?\d+)?\s*[^\d,.;]*)$")
+_QUOTED = re.compile(rb'"[^"]*"')
+_HEAD_BYTES = 100_000  # in which the first row lies
+
+
+def _separator(data: bytes) -> str:
+    """The sign between cells: the most frequent one of the first row that is neither blank nor a comment.
+
+    >>> [_separator(text) for text in (b"# a, b, c\\na;b\\n1,5;2\\n", b"a,b;c,d\\n", b"a\\tb\\n", b"a")]
+    [';', ',', '\\t', ',']
+    """
+    rows = data[:_HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").splitlines()
+    first = next((row for row in rows if row.strip() and not row.startswith(b"#")), b"")
+    unquoted = _QUOTED.sub(b"", first)
+    return max(",;\t", key=lambda mark: unquoted.count(mark.encode()))
 
 
 FRESH = ".new-"  # begins the name of a file that is being written

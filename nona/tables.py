@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from nona.results.document import Estimate
-from nona.units import format_bandwidth, format_number, format_size, format_time
+from nona.units import format_bandwidth, format_number, format_size, format_time, time_format
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,17 +61,26 @@ def percent_text(share: float | None) -> str:
     return or_dash(share, lambda part: share_text(part, 1))
 
 
-def short_share(share: float) -> str:
-    """Format a share in per cent to three digits, rounded down; next to 100 % to the digit that differs.
+def kept_text(share: float | None, goal: float = 1.0) -> str:
+    """A share of jobs within their bounds in per cent; every page and report shows such shares by this one.
 
-    >>> short_share(0.991423), short_share(0.98964), short_share(0.9997), short_share(1e-103)
-    ('99.1 %', '98.9 %', '99.97 %', '0 %')
+    It is rounded down to three digits, so that it is never lifted up to a goal that it misses; near 100 %,
+    and beside a ``goal`` of more digits, it has as many as show on which side it is.
+
+    >>> kept_text(0.991423), kept_text(0.98964), kept_text(0.9997), kept_text(1e-103), kept_text(None)
+    ('99.1 %', '98.9 %', '99.97 %', '0 %', '–')
+    >>> kept_text(0.950098, 0.95), kept_text(0.94997, 0.95), kept_text(0.98772, 0.9875)
+    ('95 %', '94.9 %', '98.77 %')
     """
-    value = round(100 * share, 9)
+    if share is None:
+        return "–"
+    value, asked = round(100 * share, 9), round(100 * goal, 9)
     decimals = 1 if value >= 10 else 2 if value >= 1 else 3
     if 0 < 100 - value < 0.1:
         decimals = math.ceil(-math.log10(100 - value) - 1e-9)
-    return f"{math.floor(value * 10**decimals + 1e-6) / 10**decimals:.12g} %"
+    while (shown := math.floor(value * 10**decimals + 1e-6) / 10**decimals) < asked <= value:
+        decimals += 1
+    return f"{shown:.12g} %"
 
 
 def times_text(ratio: float) -> str:
@@ -169,24 +178,26 @@ class Kind:
     """A kind of number: how people read it, and the ending of its column's name in files.
 
     ``bare``: the number itself reads as well; very large tables show only such numbers as numbers.
+    ``alike``: shows the numbers of a column, in one unit.
     """
 
     show: Show
     ending: str = ""
     bare: bool = False
+    alike: Callable[[Iterable[float]], Show] | None = None
 
 
 NUMBER = Kind(format_number)
 COUNT = Kind("{:,}".format, bare=True)
 PLAIN = Kind(partial(format_number, digits=4), bare=True)
 MONEY = Kind(amount_text, bare=True)
-TIME = Kind(format_time, "_s")
-PRECISE = Kind(partial(format_time, digits=4), "_s")
+TIME = Kind(format_time, "_s", alike=time_format)
+PRECISE = Kind(partial(format_time, digits=4), "_s", alike=partial(time_format, digits=4))
 SIZE = Kind(format_size, "_bytes")
 BANDWIDTH = Kind(format_bandwidth, "_bytes_per_s")
 WHOLE_SHARE = Kind(share_text)
 SHARE = Kind(partial(share_text, digits=1))
-RATE = Kind(partial(share_text, digits=2))  # of SLO hits, which differ in the last digits
+KEPT = Kind(kept_text)
 CHANGE = Kind(partial(share_text, digits=1, sign="+"))
 FACTOR = Kind(times_text)
 
@@ -224,6 +235,14 @@ class Column(Generic[R_contra]):
         if value is None or isinstance(value, str):
             return value or "–"
         return self.kind.show(value)
+
+    def alike(self, values: Iterable[Value]) -> Column[R_contra]:
+        """The column with one unit for all of these values, where its kind has several."""
+        if self.kind.alike is None:
+            return self
+        means = [v.mean if isinstance(v, Estimate) else v for v in values]
+        show = self.kind.alike(m for m in means if m is not None and not isinstance(m, str))
+        return replace(self, kind=replace(self.kind, show=show))
 
     def place(self, value: Value) -> float | None:
         """The number by which pages sort: of an estimate its mean; words stand after all numbers."""
@@ -279,15 +298,21 @@ class Filled:
         return replace(self, columns=tuple(columns))
 
     def texts(self) -> list[dict[str, str]]:
-        """Heading → text of each row, for HTML and Markdown."""
-        return [{c.heading: c.text(v) for c, v in zip(self.columns, row, strict=True)} for row in self.values]
+        """Heading → text of each row, for terminals and HTML; times of a column in one unit."""
+        shown = self._in_one_unit()
+        return [{c.heading: c.text(v) for c, v in zip(shown, row, strict=True)} for row in self.values]
+
+    def _in_one_unit(self) -> list[Column[Any]]:
+        return [c.alike(row[k] for row in self.values) for k, c in enumerate(self.columns)]
 
     def text(self) -> str:
         """Lines of text, for terminals."""
         return text_table(self.texts(), self.headings)
 
     def markdown(self) -> str:
-        lines = [self.headings, *(row.values() for row in self.texts())]
+        """For documents, whose lines are checked one by one: each value has a unit of its own."""
+        rows = [[c.text(v) for c, v in zip(self.columns, row, strict=True)] for row in self.values]
+        lines = [self.headings, *rows]
         head, *body = (f"| {' | '.join(_escaped(cell) for cell in line)} |" for line in lines)
         return "\n".join([head, f"|{'---|' * len(self.columns)}", *body])
 
@@ -297,7 +322,7 @@ class Filled:
 
         styled = len(self.columns) * len(self.values) <= MOST_STYLED
         data, shown = dict[str, list[str] | list[float | None]](), dict[Any, _Formatter]()
-        for k, column in enumerate(self.columns):
+        for k, column in enumerate(self._in_one_unit()):
             own = [row[k] for row in self.values]
             texts, places = [column.text(v) for v in own], [column.place(v) for v in own]
             words = all(place in (None, math.inf) for place in places)

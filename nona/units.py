@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
@@ -164,6 +165,9 @@ def of_capacity(load: float, whose: str = "its") -> str:
     return f"{format_number(load, 4 if load < 1.1 else 3)} times {whose} capacity"
 
 
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], digits: int) -> str:
     if not math.isfinite(value):
         return format_number(value)
@@ -187,7 +191,33 @@ def format_time(seconds: float, digits: int = 3) -> str:
     """
     if abs(seconds) < 1e-12:
         return "0 s"
-    return _scaled(seconds, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")), digits)
+    return _scaled(seconds, _TIMES, digits)
+
+
+_FINEST, _WIDEST = 0.01, 100_000.0  # of a unit: times below and above are hard to read in it
+
+
+def time_format(times: Iterable[float], digits: int = 3) -> Callable[[float], str]:
+    """One way to write all these times, in one unit; each in its own where they are too far apart for that.
+
+    >>> show = time_format([1.81, 0.95, 0.0]); show(1.81), show(0.95), show(0.0), show(math.inf)
+    ('1.81 s', '0.95 s', '0 s', '∞')
+    >>> [time_format(times)(2.0) for times in ([2.0, 0.0021], [2.0, 2e-6], [])]
+    ['2,000 ms', '2 s', '2 s']
+    """
+    sizes = [abs(t) for t in times if math.isfinite(t) and abs(t) >= 1e-12]
+    low, high = min(sizes, default=1.0), float(f"{max(sizes, default=1.0):.{digits}g}")
+    for factor, unit in _TIMES:
+        if high < factor or low < _FINEST * factor:
+            continue
+        if high >= _WIDEST * factor and factor < 1:
+            break
+        return lambda t: (
+            f"{format_number(t / factor if abs(t) >= 1e-12 else 0.0, digits)} {unit}"
+            if math.isfinite(t)
+            else format_number(t)
+        )
+    return lambda t: format_time(t, digits)
 
 
 def duration(seconds: float) -> str:

@@ -26,7 +26,7 @@ query = left.text_input(
 shown = in_order(matching(query)) if query else one or every_section()
 if one and not query:
     right.page_link("pages/help.py", label="Show all of Help", icon=":material/menu_book:")
-else:
+elif shown:
     right.caption(f"{len(shown)} of {len(every_section())} sections")
 questions = 0 if one and not query else how_to_list(state, query)
 names = matching_terms(query) if query else tuple(t for t in (term,) if t in TERMS)

@@ -72,7 +72,7 @@ def is_table(data: bytes) -> bool:
     """
     lines = data[:4096].decode("utf-8-sig", "replace").splitlines()
     head = next((line for line in lines if line.strip()), "")
-    # Also where columns are separated otherwise: what is wrong is then said of a table, not of a trace.
+    # Separated by any sign that a CSV file may have.
     return not set(COLUMNS).isdisjoint(c.strip(' "').lower() for c in re.split("[,;\\t]", head))
 
 
@@ -92,9 +92,7 @@ def read_profile(data: bytes, name: str, rate: float) -> Profile:
     head = [cell.strip(' "').lower() for cell in next(rows, (0, list[str]()))[1]]
     column = next((c for c in COLUMNS if c in head), None)
     if column is None:
-        raise ScenarioError(
-            [f"{what}: it has no column 'factor' or 'rate'; add one, and separate columns by commas."]
-        )
+        raise ScenarioError([f"{what}: it has no column 'factor' or 'rate'; add one."])
     place, hours = head.index(column), head.index("hour") if "hour" in head else None
     factors: dict[int, float] = {}
     for line, cells in rows:

@@ -19,7 +19,8 @@ one target that it misses was found kept, so α holds for all targets together (
 *misses*: some target's upper limit is below its p₀, each at α/m for m targets (Bonferroni). Looks: each
 look doubles the replications, and of L looks that are planned, look l may spend α(√t_l − √t_(l−1)), with
 t_l = 2^(l−L) and t_0 = 0. These add up to α, so a verdict that is given as soon as it stands is wrong with
-probability at most α.
+probability at most α. No look spends more than :data:`SHOWN`, the error of each end of the 95 % interval that
+stands beside a verdict: where that interval holds the target, the verdict is open and asks for more runs.
 
 A target for a mean time has Student's one-sided limits over the means of the replications, at these errors.
 
@@ -48,6 +49,7 @@ from nona.planning.least import driven
 from nona.results.document import UNKNOWN, Estimate, Verdict
 
 LEVELS = (1.0, 2.0, 4.0)
+SHOWN = 0.025  # error of each end of an interval that is shown
 FIRST = 4  # replications at the first look; each further look doubles them
 _MOST_DOUBLINGS = 24
 
@@ -196,7 +198,11 @@ def verdicts(
     evidence: Sequence[Evidence], asked: Sequence[float], alpha: float, look: int, looks: int
 ) -> tuple[Verdict, ...]:
     """Decide each target, at the errors at which it counts in :func:`verdict` on all of them."""
-    return _verdicts(evidence, asked, spent(alpha, look, looks))
+    return _verdicts(evidence, asked, _error(alpha, look, looks))
+
+
+def _error(alpha: float, look: int, looks: int) -> float:
+    return min(spent(alpha, look, looks), SHOWN)
 
 
 def _verdicts(
@@ -241,7 +247,7 @@ def replications_needed(evidence: Sequence[Evidence], asked: Sequence[float], al
     for more in range(1, _MOST_DOUBLINGS):
         times = int(2**more)
         looks = looks_within(n * times)
-        if of_all(_verdicts(evidence, asked, spent(alpha, looks, looks), times)) != "open":
+        if of_all(_verdicts(evidence, asked, _error(alpha, looks, looks), times)) != "open":
             return n * times
     return None
 
@@ -284,7 +290,7 @@ def level_of(ratios: Floats, beyond: float) -> float:
 BEYOND = 10  # jobs, at least, beyond the nearest level at which an interval judges the design effect
 
 
-def estimate_of(seen: Evidence, error: float = 0.025) -> Estimate:
+def estimate_of(seen: Evidence, error: float = SHOWN) -> Estimate:
     """A share or a mean with its interval, each of whose ends is wrong with probability ``error``.
 
     Unknown without jobs; without an interval for one replication.

@@ -111,9 +111,10 @@ def figure(height: int = 320, legend: bool = True) -> go.Figure:
     return chart
 
 
-def rule(chart: go.Figure, at: float, word: str, of: str = "y") -> None:
+def rule(chart: go.Figure, at: float, word: str, of: str = "y", anchor: str = "center") -> None:
     """A dashed line across the chart at a value that counts (an SLO, a target), with its word.
 
+    ``anchor``: the side of a word above an upright line on which it meets the line.
     Draw it after the axis has its type: on a logarithmic one notes stand at the logarithm.
     """
     axis = chart.layout.yaxis if of == "y" else chart.layout.xaxis
@@ -128,7 +129,7 @@ def rule(chart: go.Figure, at: float, word: str, of: str = "y") -> None:
         chart.add_annotation(x=0, xref="x domain", xanchor="left", y=place, yanchor="bottom", **note)
     elif word:
         # Above the chart: what is drawn along the line would lie on the word.
-        chart.add_annotation(y=1, yref="y domain", yanchor="bottom", x=place, xanchor="center", **note)
+        chart.add_annotation(y=1, yref="y domain", yanchor="bottom", x=place, xanchor=anchor, **note)
 
 
 def finished(chart: go.Figure) -> go.Figure:
@@ -337,9 +338,14 @@ def zero_or_close(chart: go.Figure, values: Sequence[float]) -> None:
 
 
 def distributions_figure(
-    curves: Mapping[str, tuple[Sequence[float], Sequence[float], Look]], axis: str, hover: str
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float], Look]],
+    axis: str,
+    hover: str,
+    steps: bool = True,
 ) -> go.Figure:
-    """Name → values in order, their share in per cent as steps, and its look; ``hover`` follows the name.
+    """Name → values in order, their share in per cent, and its look; ``hover`` follows the name.
+
+    ``steps``: each value is that of a job; otherwise lines join percentiles.
 
     The axis is logarithmic where the longest values are many times as long as the short ones.
     """
@@ -347,7 +353,7 @@ def distributions_figure(
     ends: list[float | None] = []
     for name, (x, y, look) in curves.items():
         ends += [x[len(x) // 10], x[-1]] if x else []
-        add_line(chart, name, x, y, look, f"{text(name)}: {hover}", steps=True)
+        add_line(chart, name, x, y, look, f"{text(name)}: {hover}", steps=steps)
     fitting_axis(chart, ends, axis)
     chart.update_yaxes(title="jobs, %", range=[0, 101])
     return chart

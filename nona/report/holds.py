@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import partial
 
 from nona.planning.prices import HOURS
 from nona.report.plan import beyond_text, headroom_text, month_text, needed_text, servers_text
 from nona.report.text import Finding, counted, listed
 from nona.results.planning import HeldTarget, HoldsReport, PlanOption
 from nona.tables import (
+    KEPT,
     TIME,
     Column,
-    Kind,
     Table,
+    kept_text,
     mean_text,
     money,
     or_dash,
     share_text,
-    short_share,
     time_text,
 )
 from nona.units import format_number, format_time
 
 WORDS = {"keeps": "holds", "misses": "misses", "open": "open"}
-_SHARE = Kind(short_share)
-
 HELD: Table[HeldTarget] = Table(
     "",
     (
         Column("model", lambda t: t.target.model),
         Column("target", lambda t: t.target.text),
-        Column("jobs in time", lambda t: t.share, _SHARE, interval=True),
+        Column("jobs in time", lambda t: t.share, KEPT, interval=True),
         Column("time", lambda t: t.time_s, TIME, interval=True),
         Column("bound", lambda t: t.target.within_s, TIME),
         Column("verdict", lambda t: WORDS[t.verdict]),
@@ -60,7 +59,7 @@ def _tightest(report: HoldsReport) -> str:
     if target.share is None:
         told = f"{target.model} mean {time} of {bound}"
     elif tightest.time_s.mean is None:
-        kept = mean_text(tightest.share, short_share)
+        kept = mean_text(tightest.share, partial(kept_text, goal=target.share))
         told = f"{kept} of {target.model} within {bound}, of p{100 * target.share:.6g} asked"
     else:
         told = f"{target.model} p{100 * target.share:.6g} {time} of {bound}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from calendar import month_name
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 
 from nona.planning.offers import gpu_text
 from nona.planning.prices import HOURS
@@ -26,7 +26,7 @@ from nona.results.planning import (
     PlanTarget,
     PlanWeek,
 )
-from nona.tables import mean_text, money, per_hour, short_share, time_text
+from nona.tables import kept_text, mean_text, money, per_hour, time_text
 from nona.units import duration, format_number
 
 
@@ -145,7 +145,7 @@ class Budget:
             return f"mean of {self.target.model} {mean_text(self.seen, time_text)} (target {bound})"
         ends = self.seen.ci95
         cut = None if ends is None else (max(ends[0], 0.0), min(ends[1], 1.0))
-        seen = mean_text(Estimate(mean=self.seen.mean, ci95=cut), short_share)
+        seen = mean_text(Estimate(mean=self.seen.mean, ci95=cut), partial(kept_text, goal=self.target.share))
         return f"{seen} of {self.target.model} within {bound} (target {100 * self.target.share:.6g} %)"
 
     @property
@@ -445,13 +445,10 @@ def _is_likely(option: PlanOption) -> bool:
     return option.by == "prediction" and option.predicted is not None and option.predicted >= 1
 
 
-_SHARE = re.compile(r"(\d+(?:\.\d+)?) %")
-
-
 def why_text(option: PlanOption) -> str:
     """Give the reason for a verdict; without a simulation, the prediction."""
     if option.reason:
-        return _SHARE.sub(lambda match: short_share(float(match[1]) / 100), option.reason)
+        return option.reason
     if option.predicted is None:
         return "not simulated"
     return f"not simulated; {MARKS['prediction']} to {'keep' if option.predicted >= 1 else 'miss'}"

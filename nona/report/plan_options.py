@@ -13,7 +13,7 @@ from nona.planning.prices import Price, age_text
 from nona.report import plan
 from nona.results import planning
 from nona.results.document import Estimate
-from nona.tables import COUNT, MONEY, SHARE, TIME, Column, Filled, Kind, Table, short_share
+from nona.tables import COUNT, KEPT, MONEY, SHARE, TIME, Column, Filled, Kind, Table
 
 OTHERS = 4  # options that keep, beside the answer
 
@@ -210,7 +210,7 @@ def work(report: planning.PlanReport) -> Filled:
 MODELS = Table[planning.PlanModel](
     "model",
     (
-        Column("within SLO", lambda m: m.hit_rate, SHARE, interval=True),
+        Column("within SLO", lambda m: m.hit_rate, KEPT, interval=True),
         Column("p99", lambda m: m.p99_s, TIME),
     ),
 )
@@ -276,7 +276,7 @@ OPTIONS = Table[_Option](
             help="Of the slowest model.",
             width=64,
         ),
-        Column("in time", lambda r: r.budget.share if r.budget else None, Kind(short_share), interval=True),
+        Column("in time", lambda r: r.budget.share if r.budget else None, KEPT, interval=True),
         Column("tightest target", lambda r: r.budget.target.text if r.budget else None),
         Column("cost per million", lambda r: r.option.cost_per_million, MONEY),
         Column("busy", lambda r: r.option.utilization, SHARE),

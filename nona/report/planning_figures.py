@@ -23,11 +23,13 @@ from nona.report.figures import (
     add_bars,
     add_line,
     add_points,
+    capped,
     figure,
     fitting_axis,
     log_axis,
     rule,
     scheduler_style,
+    spread_wide,
     text,
     zero_or_close,
 )
@@ -42,7 +44,7 @@ from nona.results.planning import (
 )
 from nona.tables import money, per_hour
 
-BUDGET = "error budget used"
+BUDGET = "error budget used (1 = all)"
 SYMBOLS: Mapping[Verdict, str] = {"keeps": "circle", "misses": "x-thin", "open": "diamond-open"}
 COLOURS: Mapping[Verdict, str] = {"keeps": GOOD, "misses": BAD, "open": QUIET}
 
@@ -81,8 +83,10 @@ def options_figure(
     log_axis(chart, [*values, *least], title, of="y")
     if measure == "Error budget" and shown:
         rule(chart, 1.0, "all that the targets allow")
-    for index in dict.fromkeys([*([report.answer.option] if report.answer else []), *pinned]):
-        _name(chart, report, index, measure)
+    named = dict.fromkeys([*([report.answer.option] if report.answer else []), *pinned])
+    for line, index in enumerate(named):
+        at_right = 2 * _place(report.options[index]) > max(places, default=0.0)
+        _name(chart, report, index, measure, at_right, line)
     return chart
 
 
@@ -126,7 +130,10 @@ def _hover(report: PlanReport, option: PlanOption) -> str:
     return "<br>".join(text(line, 90) for line in lines)
 
 
-def _name(chart: go.Figure, report: PlanReport, index: int, measure: Measure) -> None:
+def _name(
+    chart: go.Figure, report: PlanReport, index: int, measure: Measure, at_right: bool, line: int
+) -> None:
+    """Name an option towards the middle of the chart; each name on a line of its own below its marker."""
     option = report.options[index]
     value = _value(report, option, measure)
     if value is None:
@@ -137,10 +144,10 @@ def _name(chart: go.Figure, report: PlanReport, index: int, measure: Measure) ->
     chart.add_annotation(
         x=math.log10(place) if chart.layout.xaxis.type == "log" else place,
         y=math.log10(value),
-        text=text(servers_text(option.servers), 40),
-        ax=-24,  # what is cheaper and keeps better would be the answer: there is room
-        ay=36,
-        xanchor="right",
+        text=_label(servers_text(option.servers), SHORT),
+        ax=-24 if at_right else 24,
+        ay=36 + 30 * line,
+        xanchor="right" if at_right else "left",
         arrowcolor=GOOD,
         arrowwidth=1.5,
         arrowhead=0,
@@ -148,7 +155,7 @@ def _name(chart: go.Figure, report: PlanReport, index: int, measure: Measure) ->
     )
 
 
-LINE = 32  # letters of a line of an option's name
+LINE, SHORT = 32, 20  # letters of a line of an option's name, beside an axis and within a chart
 
 
 def costs_figure(report: PlanReport, pinned: Sequence[int] = ()) -> go.Figure:
@@ -164,13 +171,13 @@ def costs_figure(report: PlanReport, pinned: Sequence[int] = ()) -> go.Figure:
     return chart
 
 
-def _label(name: str) -> str:
+def _label(name: str, line: int = LINE) -> str:
     """The whole name in short lines: names cut to a length would make one bar of two options.
 
     >>> _label("1 × a100-40gb (7 × 1g.5gb) + 3 × l4, least-loaded")
     '1 × a100-40gb (7 × 1g.5gb) + 3 ×<br>l4, least-loaded'
     """
-    return "<br>".join(text(line, LINE) for line in textwrap.wrap(name, LINE, break_on_hyphens=False))
+    return "<br>".join(text(part, line) for part in textwrap.wrap(name, line, break_on_hyphens=False))
 
 
 def _part(chart: go.Figure, report: PlanReport, chosen: Sequence[Bill], part: str, colour: str) -> None:
@@ -203,10 +210,17 @@ def cliff_figure(report: PlanReport, measure: LoadMeasure = "Error budget") -> g
     add_line(chart, "", [d.load.factor for d in dots], [d.value for d in dots], PLAIN, width=1.5)
     for verdict in SYMBOLS:
         _dots(chart, [d for d in dots if d.load.verdict == verdict])
-    chart.update_xaxes(title="traffic, times that of today", tickformat=".4~g")
-    _axis(chart, report, measure, [d.value for d in dots])
+    factors = [d.load.factor for d in dots]
+    if spread_wide(factors):
+        log_axis(chart, factors, "traffic, times that of today")
+    else:
+        zero_or_close(chart, factors)
+        chart.update_xaxes(title="traffic, times that of today")
+    _axis(chart, report, measure, [v for d in dots for v in (d.low, d.value)])
     if report.answer is not None and report.answer.headroom is not None:
-        rule(chart, report.answer.headroom, f"shown up to {headroom_text(report.answer.headroom)}", of="x")
+        headroom, half = report.answer.headroom, sum((min(factors), max(factors))) / 2 if factors else 0.0
+        word = f"shown up to {headroom_text(headroom)}"
+        rule(chart, headroom, word, of="x", anchor="right" if headroom > half else "left")
     return chart
 
 
@@ -215,9 +229,11 @@ def _axis(chart: go.Figure, report: PlanReport, measure: LoadMeasure, values: Se
         log_axis(chart, [1.0, *values], BUDGET, of="y")
         rule(chart, 1.0, "all that the targets allow")
     elif measure == "In time":
-        chart.update_yaxes(title="jobs in time for the tightest target, %")
+        chart.update_yaxes(
+            title="jobs in time for the tightest target, %", range=capped(min(values, default=0.0), 100.0)
+        )
     elif measure == "p99":
-        chart.update_yaxes(title="p99 of the slowest model, ms", rangemode="tozero")
+        fitting_axis(chart, values, "p99 of the slowest model, ms", of="y")
     else:
         chart.update_yaxes(title=f"{report.currency} per million queries", rangemode="tozero")
 
@@ -293,10 +309,13 @@ def week_figure(week: PlanWeek) -> go.Figure:
             _hour_text(h).split()[0] if len(hours) > HOURS else _hour_text(h).split()[-1] for h in ticks
         ],
         anchor="y2",
+        title="day of the week" if len(hours) > HOURS else "hour of the day",
     )
-    chart.update_yaxes(title="traffic", domain=[0.56, 1], rangemode="tozero")
+    chart.update_yaxes(title="traffic, times the stated", domain=[0.56, 1], rangemode="tozero")
     lower = chart.layout.yaxis.to_plotly_json()
-    chart.update_layout(yaxis2={**lower, "title": "servers", "domain": [0, 0.46], "rangemode": "tozero"})
+    chart.update_layout(
+        yaxis2={**lower, "title": "servers", "domain": [0, 0.46], "rangemode": "tozero", "tickformat": "d"}
+    )
     return chart
 
 

@@ -30,7 +30,7 @@ from nona.report.sweeps import axis_scale, by_ratio, value_text
 from nona.report.text import listed
 from nona.results.document import Estimate
 from nona.results.sweeps import SweepGrid, SweepReport, SweptCurve, SweptPoint
-from nona.tables import share_text, times_text
+from nona.tables import kept_text, share_text, times_text
 from nona.units import format_number, format_time
 
 HEIGHT = 470
@@ -76,7 +76,7 @@ def views(report: SweepReport) -> dict[str, View]:
             "SLO hits, % (a line up: ten times fewer misses)",
             lambda p: p.slo_hit_rate,
             nines,
-            lambda v: share_text(v, 2),
+            kept_text,
             sweep_findings.holds_text,
             _add_target,
         ),

@@ -15,7 +15,7 @@ from nona.results.sweeps import ServersNeeded, SweepReport, SweptCurve, SweptPoi
 from nona.tables import (
     CHANGE,
     FACTOR,
-    SHARE,
+    KEPT,
     TIME,
     WHOLE_SHARE,
     Column,
@@ -221,7 +221,7 @@ def at_values(report: SweepReport, value: float) -> Filled:
         Column("scheduler", lambda r: r.name, decides=True),
         Column("mean JCT", lambda r: r.point.jct_s if r.point.steady else None, TIME, decides=True),
         Column(f"times {base}", lambda r: r.times, FACTOR, "times", interval=True, decides=True),
-        Column("SLO hits", lambda r: r.point.slo_hit_rate, SHARE, interval=True, decides=True),
+        Column("SLO hits", lambda r: r.point.slo_hit_rate, KEPT, interval=True, decides=True),
         Column("formula", lambda r: r.formula, TIME, decides=True),
         Column("state", lambda r: r.point.state),
         Column("stability", lambda r: stability_text(report.schedulers[r.name], unit), decides=True),

@@ -10,7 +10,7 @@ from nona.report.sweeps import points_table, simulated, value_text
 from nona.report.text import counted
 from nona.results.sweeps import GridRow, SweepGrid, SweepReport, SweptPoint
 from nona.statistics import level_with, not_apart
-from nona.tables import Column, Filled, Table, or_dash, share_text
+from nona.tables import Column, Filled, Table, kept_text, or_dash
 from nona.units import format_time
 
 NO_LEAD = "no clear lead"
@@ -35,7 +35,7 @@ class Cell:
         if not self.point.steady:
             return "unstable"
         if measure == "SLO hits":
-            return or_dash(self.point.kept, lambda v: share_text(v, 1))
+            return kept_text(self.point.kept)
         return or_dash(self.point.jct_s.mean, format_time)
 
 

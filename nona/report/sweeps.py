@@ -9,7 +9,7 @@ from typing import NamedTuple, get_args
 
 from nona.errors import ScenarioError
 from nona.results import sweeps
-from nona.tables import COUNT, FACTOR, RATE, SHARE, TIME, Column, Filled, Kind, Table
+from nona.tables import COUNT, FACTOR, KEPT, SHARE, TIME, Column, Filled, Kind, Table
 from nona.units import Dimension, format_bandwidth, format_number, format_size, format_time, parse_quantity
 
 MOST_VALUES = 200
@@ -177,7 +177,7 @@ def points_table(
         Column("mean JCT", lambda r: r.point.jct_s, TIME, "mean_jct", interval=True),
         Column("predicted JCT", lambda r: r.point.predicted_s, TIME, "predicted_jct"),
         Column(f"times {base}", lambda r: r.point.ratio, FACTOR, f"ratio_to_{base}", interval=True),
-        Column("SLO hits", lambda r: r.point.slo_hit_rate, RATE, "slo_hit_rate"),
+        Column("SLO hits", lambda r: r.point.slo_hit_rate, KEPT, "slo_hit_rate"),
         Column("executors busy", lambda r: r.point.utilization.compute, SHARE, "utilization_compute"),
         Column("link busy", lambda r: r.point.utilization.network, SHARE, "utilization_network"),
     )

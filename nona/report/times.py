@@ -8,7 +8,7 @@ that of the simulation. One function for all pages says how far the mean may mov
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -18,7 +18,7 @@ from nona.cost.stated import by_law, unscaled_share
 from nona.errors import HardwareError
 from nona.graph.model import ANY_DEVICE, ModelGraph
 from nona.hardware.device import Device, Precision, find_device, user_devices
-from nona.results.document import GivenTimes, ModelFacts, OffRange
+from nona.results.document import GivenTimes, Interval, ModelFacts, OffRange
 from nona.results.simulation import Schedulers
 from nona.scenario.schema import CostSpec, Scenario
 from nona.units import format_number, format_time
@@ -190,6 +190,7 @@ class MeanParts:
     ``server_wait_s``: its part in which a task waits for an executor, seconds.
     ``load``: utilisation offered to the executors, background included (0 to 1).
     ``background``: the share of it that is not queries, hence does not change with their times.
+    ``ci95``: the interval of the mean, where it was simulated.
     """
 
     mean_s: float
@@ -197,6 +198,7 @@ class MeanParts:
     server_wait_s: float = 0.0
     load: float = 0.0
     background: float = 0.0
+    ci95: Interval = None
 
 
 def times_error(
@@ -244,7 +246,9 @@ def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
     Assumed: the placement, the routing and the waits for links stay as they are, for rates and bytes do; one
     ρ, the mean over executors, stands for all. For schedulers that observe queues the growth is too large at
     high load, which errs on the side of caution. Where ρ(f) reaches 1 there is no steady state: ``high_s`` is
-    ``None``. A range whose ends are equal to two digits says nothing: there is none then.
+    ``None``. The sampling error of the mean is another one: each end is moved by √(a² + b²), a from the
+    times and b from the interval of the mean, so that the range holds both. A range whose ends are equal to
+    two digits says nothing: there is none then.
 
     >>> known = MeanParts(mean_s=6.0, compute_s=4.0, server_wait_s=1.0, load=0.5)
     >>> found = mean_if_off(known, TimesError(0.5, 1.5))
@@ -258,7 +262,13 @@ def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
     if error is None:
         return None
     low, high = _moved(parts, error.low), _moved(parts, error.high)
-    if low is None or (high is not None and float(f"{low:.2g}") == float(f"{high:.2g}")):
+    if low is None:
+        return None
+    below, above = parts.ci95 or (parts.mean_s, parts.mean_s)
+    low = max(parts.mean_s - math.hypot(parts.mean_s - low, parts.mean_s - below), 0.0)
+    if high is not None:
+        high = parts.mean_s + math.hypot(high - parts.mean_s, above - parts.mean_s)
+    if high is not None and float(f"{low:.2g}") == float(f"{high:.2g}"):
         return None
     return OffRange(low_s=low, high_s=high)
 
@@ -291,7 +301,9 @@ def means_if_off(
         wait = (s.parts_s.server_wait or 0.0) + (s.parts_s.own_wait or 0.0)
         if s.jct_s.mean is None or compute is None:
             continue
-        off = mean_if_off(MeanParts(s.jct_s.mean, compute, wait, load or 0.0, background), error)
+        off = mean_if_off(
+            MeanParts(s.jct_s.mean, compute, wait, load or 0.0, background, s.jct_s.ci95), error
+        )
         if off is not None:
             ranges[name] = off
     return ranges
@@ -320,7 +332,21 @@ def off_text(off: OffRange) -> str:
 
 def _span(off: OffRange) -> str:
     if off.high_s is None:
-        return f"{format_time(off.low_s, 2)} to overloaded"
+        return f"{format_time(_two_digits(off.low_s, math.floor), 2)} to overloaded"
     unit_s, unit = next((f, u) for f, u in TIME_UNITS if off.high_s >= f or f == TIME_UNITS[-1][0])
-    low, high = (f"{float(f'{end:.2g}') / unit_s:.4g}" for end in (off.low_s, off.high_s))
+    ends = _two_digits(off.low_s, math.floor), _two_digits(off.high_s, math.ceil)
+    low, high = (f"{end / unit_s:.4g}" for end in ends)
     return f"{low} to {high} {unit}"
+
+
+def _two_digits(value: float, cut: Callable[[float], int]) -> float:
+    """The value to two digits, cut outwards: what is shown of a range is no narrower than it.
+
+    >>> _two_digits(0.01391, math.floor), _two_digits(0.01571, math.ceil), _two_digits(0.4, math.ceil)
+    (0.013, 0.016, 0.4)
+    """
+    if value <= 0:
+        return 0.0
+    power = math.floor(math.log10(value)) - 1
+    digits = value / 10.0**power
+    return float(f"{cut(round(digits, 6))}e{power}")

@@ -178,9 +178,10 @@ class SearchStep(Document):
 
 
 class SearchProgress(Document):
-    """The steps so far of a search that runs."""
+    """The steps so far of a search that runs; ``candidates``: placements compared so far."""
 
     steps: tuple[SearchStep, ...] = ()
+    candidates: int = 0
 
 
 class CertifiedOptimum(Document):

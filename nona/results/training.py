@@ -62,13 +62,17 @@ class ExtensionFindings(Document):
 
 
 class JctSummary(Document):
-    """Job completion times, in seconds, over the measured jobs of all replications."""
+    """Job completion times, in seconds, over the measured jobs of all replications.
+
+    ``percentiles``: those at 0, 1, … 100 %, as p50, p95 and p99: of each replication, and then their means.
+    """
 
     mean: Figure
     ci95: Interval
     p50: Figure
     p95: Figure
     p99: Figure
+    percentiles: tuple[Figure, ...] = ()
 
     @property
     def estimate(self) -> Estimate:

@@ -12,7 +12,7 @@ from typing import Any
 
 from nona.report.holds import holds_finding
 from nona.report.language.tables import language_finding, language_plan_finding
-from nona.report.placements.comparison import order_finding
+from nona.report.placements.comparison import estimate_of, figure_text, hits_of, order_finding
 from nona.report.plan import outcome_finding
 from nona.report.saved import scenario_line
 from nona.report.serverless.findings import PER, serverless_finding
@@ -105,6 +105,9 @@ def _of_check(check: HoldsOutcome) -> Iterator[_Number]:
 def _of_placement(solved: SolvedPlacement) -> Iterator[_Number]:
     for name, report in (("nona", solved.nona), ("local", solved.local), ("spread", solved.spread)):
         if report is not None:
+            yield _Number(name, "mean JCT", "s", estimate_of(report))
+            if (hits := hits_of(report)) is not None:
+                yield _exact(name, "SLO hits", "share", hits)
             yield _exact(name, "mean JCT by formula", "s", report.predicted.jct_s)
 
 
@@ -310,7 +313,9 @@ CHECK = Family(
     _compare(_of_check),
 )
 PLACEMENT = Family(
-    lambda solved: ("nona",), lambda solved: f"{order_finding(solved)}.", _compare(_of_placement)
+    lambda solved: ("nona",),
+    lambda solved: f"{order_finding(solved)}: {figure_text(solved.nona)}.",
+    _compare(_of_placement),
 )
 SWEEP = Family(lambda sweep: sweep.settings.schedulers, stability_finding, _compare(_of_sweep))
 GRID = Family(

@@ -150,6 +150,7 @@ def _if_times_off(system: System, report: PlacementReport, models: Sequence[Mode
         server_wait_s=sum(w * p.server_wait_s for w, p in zip(weights, parts, strict=True)),
         load=max(c.utilization for c in report.predicted.classes),
         background=background,
+        ci95=report.simulated.ci95,
     )
     return mean_if_off(whole, times_error(models, rates))
 

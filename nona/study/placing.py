@@ -55,14 +55,18 @@ _FULL = 0.995  # of a link: beyond, no run shows a steady state
 
 @dataclass(frozen=True, slots=True)
 class PlacingProgress:
-    """What is being done, how many runs are made, and the share of the whole work, 0 to 1."""
+    """What is being done, how many runs are made, and the share of the whole work, 0 to 1.
+
+    ``candidates``: placements that have met the best so far, or do so now.
+    """
 
     stage: Stage
     runs: int = 0
     share: float = 0.0
+    candidates: int = 0
 
 
-OnPlacing = Callable[[PlacingProgress], None]
+OnPlacing = Callable[[PlacingProgress], object]
 OnBetter = Callable[[Placement], None]
 
 
@@ -156,7 +160,7 @@ class _Search:
         if self.objective == "formula" or self.system.total_rate <= 0:
             return self._solved() or self._start()
         best = self._start()
-        self._on_progress(PlacingProgress("formula", self._runs, self._budget.spent))
+        self._on_progress(PlacingProgress("formula", self._runs, self._budget.spent, self._compared))
         solved = self._solved()
         if solved is not None:
             best = self._compete([best, solved], rounds=_FIRST_ROUNDS)
@@ -180,7 +184,7 @@ class _Search:
         shares = sensible_shares(self.system)
         best = self._compete(starts(self.system, shares[0]), rounds=_FIRST_ROUNDS)
         if len(shares) > 1 and not self.quick:
-            best = self._compete([best, *(replace(best, shares=s) for s in shares[1:])])
+            best = self._compete([best, *(replace(best, origin="shares", shares=s) for s in shares[1:])])
         return best
 
     def _solved(self) -> Candidate | None:
@@ -294,7 +298,7 @@ class _Search:
 
     def _after_run(self) -> None:
         self._runs += 1
-        self._on_progress(PlacingProgress("simulation", self._runs, self._budget.spent))
+        self._on_progress(PlacingProgress("simulation", self._runs, self._budget.spent, self._compared))
 
 
 def _figure(placement: Placement) -> float:
@@ -336,7 +340,10 @@ def _other_shares(system: System, best: Candidate) -> Iterator[Candidate]:
 
 
 class SearchSteps:
-    """Collects the steps of one search; ``best`` is the best placement so far."""
+    """Collects the steps of one search; ``best`` is the best placement so far.
+
+    Steps of one origin are different placements, so each has a name of its own: ``move``, ``move 2``, …
+    """
 
     best: Placement | None
     steps: tuple[SearchStep, ...]
@@ -349,12 +356,13 @@ class SearchSteps:
         """Add a placement that is better than all before."""
         elapsed_s = self._clock() - self._began
         self.best = replace(placement, seconds=elapsed_s)
-        simulated = placement.simulated
+        simulated, origin = placement.simulated, placement.origin
+        before = sum(step.origin.partition(" ")[0] == origin for step in self.steps)
         step = SearchStep(
             elapsed_s=elapsed_s,
             mean_s=placement.objective_s,
             ci95=None if simulated is None else simulated.mix.ci95_s,
-            origin=placement.origin,
+            origin=f"{origin} {before + 1}" if before else origin,
             candidates=1 if simulated is None else simulated.candidates,
         )
         self.steps = (*self.steps, step)

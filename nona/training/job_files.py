@@ -193,9 +193,13 @@ def read_job_table(data: bytes, filename: str) -> tuple[Job, ...]:
     """
     table, names = TextTable(data, f"Table of jobs {filename!r}", MOST_JOBS), dict[str, int]()
     if not table.header:
-        raise ScenarioError([f"{table.what}: it is empty; give the header {','.join(LENGTHS[0])} and rows."])
-    timed = "hours" in table.header
-    required = () if timed and "steps" in table.header else LENGTHS[timed]
+        raise ScenarioError([f"{table.what}: it is empty; give the header {','.join(LENGTHS[1])} and rows."])
+    timed, stepped = "hours" in table.header, "steps" in table.header
+    if not (timed or stepped):
+        columns, pairs = ", ".join(table.header)[:80], " or ".join(" and ".join(p) for p in LENGTHS[::-1])
+        why = f"{table.what}: no column of {columns} says how long a job takes; give {pairs}."
+        raise ScenarioError([why])
+    required = () if timed and stepped else LENGTHS[timed]
     others = [*OPTIONAL, *(column for pair in LENGTHS for column in pair if column not in required)]
 
     def job(line: Line) -> Job | None:

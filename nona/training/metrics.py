@@ -32,8 +32,8 @@ class Run(Generic[D, R]):
 
 def jct_of(jct_s: Floats) -> JctSummary:
     """The JCTs of one run's jobs, NaN where one is not complete."""
-    p50, p95, p99 = (percentile(jct_s, p) for p in (50, 95, 99))
-    return JctSummary(mean=_mean(jct_s), ci95=None, p50=p50, p95=p95, p99=p99)
+    at = tuple(percentile(jct_s, p) for p in range(101))
+    return JctSummary(mean=_mean(jct_s), ci95=None, p50=at[50], p95=at[95], p99=at[99], percentiles=at)
 
 
 def mean_of(values: Iterable[float | None]) -> float | None:
@@ -45,13 +45,8 @@ def mean_of(values: Iterable[float | None]) -> float | None:
 def pooled(runs: Sequence[D], jcts: Sequence[JctSummary], means: Iterable[str], **others: object) -> D:
     """The first outcome with means over all of ``means``, and of JCTs with their interval."""
     mean = mean_interval([np.nan if jct.mean is None else jct.mean for jct in jcts])
-    jct_s = JctSummary(
-        mean=mean.mean,
-        ci95=mean.ends,
-        p50=mean_of(jct.p50 for jct in jcts),
-        p95=mean_of(jct.p95 for jct in jcts),
-        p99=mean_of(jct.p99 for jct in jcts),
-    )
+    at = tuple(map(mean_of, zip(*(jct.percentiles for jct in jcts), strict=True)))
+    jct_s = JctSummary(mean=mean.mean, ci95=mean.ends, p50=at[50], p95=at[95], p99=at[99], percentiles=at)
     update = {name: mean_of(getattr(run, name) for run in runs) for name in means}
     return runs[0].model_copy(update={"jct_s": jct_s, **update, **others})
 

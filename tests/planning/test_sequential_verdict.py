@@ -5,7 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binom
+from sizes import examples
 
 from nona.errors import SimulationError
 from nona.placement.queueing import erlang_c
@@ -13,6 +16,7 @@ from nona.planning.verdict import (
     Counts,
     Means,
     counted,
+    estimate_of,
     limits,
     looks_within,
     replications_at,
@@ -208,3 +212,28 @@ def test_what_an_open_verdict_would_take_is_enough():
         Counts((1, 2), (1,))
     with pytest.raises(SimulationError, match="between 0 and the jobs"):
         Counts((1,), (2,))
+
+
+@examples(200)
+@given(
+    hits=st.lists(st.integers(120, 150), min_size=2, max_size=16),
+    asked=st.floats(0.85, 0.995),
+    alpha=st.sampled_from((0.01, 0.05, 0.2)),
+    looks=st.integers(1, 4),
+)
+def test_no_verdict_contradicts_the_interval_beside_it(hits, asked, alpha, looks):
+    seen = Counts((150,) * len(hits), tuple(hits))
+    low, high = estimate_of(seen).ci95
+    for look in range(1, looks + 1):
+        found = verdict([seen], [asked], alpha, look, looks)
+        assert found != "keeps" or low >= asked
+        assert found != "misses" or high < asked
+        if low < asked <= high:
+            assert found == "open"
+
+
+def test_two_short_runs_without_a_late_job_are_no_verdict_on_99_in_100():
+    """As ``nona serverless --nodes-for`` with 2 × 150 calls: a single look, and a wide interval."""
+    seen = Counts((150, 150), (150, 150))
+    assert estimate_of(seen).ci95[0] < 0.99
+    assert verdict([seen], [0.99], 0.05, 1, 1) == "open"

@@ -72,9 +72,10 @@ def test_what_has_no_value_has_no_bar():
     plain = outcome(0.01, None, None)
     times = but(plain.nona.simulated, ci95=(0.008, 0.012))
     made = comparison_figure(but(plain, nona=but(plain.nona, simulated=times)))
-    assert list(made.data[0].y) == [10.0, 0, 0]
-    assert list(made.data[0].text) == ["10 ms", "overloaded", "overloaded"]
-    assert list(made.data[0].error_y.array) == pytest.approx([2.0, 0, 0])
+    drawn = [point for point in made.data if point.x[0] is not None]
+    assert [(list(point.x), list(point.y)) for point in drawn] == [([10.0], ["nona"])]
+    assert list(drawn[0].error_x.array) == pytest.approx([2.0])
+    assert sum("overloaded" in tick for tick in made.layout.yaxis.ticktext) == 2
     half = Resources(compute=0.5, network=None)
     made = figures.utilisation_figure({"a": scheduler(0.01, utilization=half)})
     assert [list(bar.x) for bar in made.data] == [[50.0], [None]]

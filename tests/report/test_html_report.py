@@ -24,7 +24,7 @@ from nona.report.training.findings import dollars_text, jct_text, runs_sentence,
 from nona.results.simulation_charts import SimulationOutcome
 from nona.scenario.file import parse_scenario
 from nona.study.outcome import placement_outcome, simulation_outcome
-from nona.tables import RATE, mean_text, share_text, time_text
+from nona.tables import SHARE, mean_text, share_text, time_text
 from nona.units import format_time
 
 VOID = {"meta", "path", "rect", "br", "link", "img"}
@@ -202,7 +202,7 @@ def test_a_placement_has_its_lead_its_configurations_and_the_waits_of_its_links(
     assert early_text(3.0) not in text
     placed = (c for m in data.nona.models.values() for s in m.subgraphs for c in s.configurations)
     shown = [c.probability for c in placed if c.probability > 0.01]
-    assert all(any(RATE.show(p) in row for row in page.rows) for p in shown)
+    assert all(any(SHARE.show(p) in row for row in page.rows) for p in shown)
     prepared = study.prepare(changed("racks_and_nics", objective="formula"))
     data = placement_outcome(prepared, study.place(prepared), MADE)
     page = Page(placement_html(data))

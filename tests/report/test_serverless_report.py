@@ -87,8 +87,8 @@ def test_latency_boxes_are_percentiles_over_the_slo_and_searches_of_no_time_have
 def test_titles_name_the_best_and_the_cheapest():
     over = policy(0.2, 9e-4, state="overloaded")
     told = findings.pareto_title({"a": policy(0.99, 3e-4), "b": policy(0.5, 1e-4), "c": over})
-    assert told.startswith("a keeps the most SLOs, 99.0 % ± 9.9 %, at $0.3 ± $0.03")
-    assert "b is cheapest at $0.1 ± $0.01 and keeps 50.0 %" in told
+    assert told.startswith("a keeps the most SLOs, 99 % ± 9.9 %, at $0.3 ± $0.03")
+    assert "b is cheapest at $0.1 ± $0.01 and keeps 50 %" in told
     assert told.endswith("c is overloaded")
     few = SimpleNamespace(nodes=8, least_nodes=14)
     assert findings.pareto_title({"c": over}, few) == (
@@ -97,10 +97,10 @@ def test_titles_name_the_best_and_the_cheapest():
     assert findings.keeps_most({"c": over}) is None
     near = {"a": policy(1.0, 3e-4), "b": policy(0.999, 1e-4)}
     assert findings.pareto_title(near).startswith(
-        "b is the cheapest within 0.2 points of the most SLOs kept, 100.0 %: 99.9 % ± "
+        "b is the cheapest within 0.2 points of the most SLOs kept, 100 %: 99.9 % ± "
     )
     same = {"a": policy(0.9, 3e-4), "b": policy(0.9, 1e-4)}
-    assert findings.pareto_title(same).startswith("b keeps as many SLOs as any, 90.0 % ± ")
+    assert findings.pareto_title(same).startswith("b keeps as many SLOs as any, 90 % ± ")
     assert "none is seen to be cheaper" in findings.pareto_title(
         {"a": policy(0.9, 1e-4), "b": policy(0.5, 2e-4)}
     )
@@ -112,9 +112,7 @@ def test_titles_name_the_best_and_the_cheapest():
     del searching["esg"]
     assert findings.own_search_title(searching) == findings.search_title({"a": quick})
     told = charts.ways_title({"mps": policy(0.9, 2e-4), "mig-counter": policy(0.8, 1e-4)}, "p")
-    assert (
-        told == "Under p, MPS keeps the most SLOs (90.0 %); MIG, counted is cheapest ($0.1 per 1,000 calls)"
-    )
+    assert told == "Under p, MPS keeps the most SLOs (90 %); MIG, counted is cheapest ($0.1 per 1,000 calls)"
     assert charts.ways_title({"mps": policy(None, None)}, "p") == "Under p, no call was completed"
 
 

@@ -88,16 +88,16 @@ def test_no_title_names_a_winner_where_intervals_leave_none():
         return but(scheduler(0.01), slo_hit_rate=Estimate(mean=percent / 100, ci95=(low, high)))
 
     rates = {"a": hits(98.0, 0.9), "b": hits(97.5, 0.9), "c": hits(90.0, 0.9)}
-    assert titles_of.hits_title(rates) == "a and b keep 97.5 % to 98.0 % of the SLOs, c 90.0 %"
+    assert titles_of.hits_title(rates) == "a and b keep 97.5 % to 98 % of the SLOs, c 90 %"
     assert titles_of.hits_title({n: rates[n] for n in "ab"}) == (
-        "All schedulers keep 97.5 % to 98.0 % of the SLOs, without a clear difference"
+        "All schedulers keep 97.5 % to 98 % of the SLOs, without a clear difference"
     )
 
 
 def test_titles_say_what_the_rows_hold():
     found = {"a": scheduler(0.01), "b": scheduler(0.03), "c": scheduler(None, "overloaded")}
     assert titles_of.jct_title(found) == "b takes 3 times as long as a on average"
-    assert titles_of.hits_title(found) == "a and b keep 90.0 % of the SLOs, c 50.0 %"
+    assert titles_of.hits_title(found) == "a and b keep 90 % of the SLOs, c 50 %"
     tail = re.fullmatch("a has the shortest tail: 95 %.*within 20 ms", titles_of.ecdf_title(found, "all"))
     assert tail
     assert titles_of.parts_title(found, "all") == "a: 100 % of the time is computing"
@@ -260,7 +260,7 @@ def test_live_words():
     series = {"a": line(0.01, 100, hit_rate=0.5, busy=(0.4, 0.8)), "b": line(0.02, 120)}
     titles = live_titles(series, True)
     assert titles[0] == "a has the lowest mean so far: 10 ms"
-    assert titles[2] == "a keeps the most SLOs so far: 50.0 %"
+    assert titles[2] == "a keeps the most SLOs so far: 50 %"
     assert titles[3].startswith("a ")
     assert "80 %" in titles[3]
     assert "a 40 % and 80 %" in live_alts(series)[3]
@@ -276,7 +276,7 @@ def test_live_words():
     )
     assert measured(series, ended)["b"] == series["b"]
     level = {name: line(0.01, 100, hit_rate=1.0) for name in ("a", "b")}
-    assert live_titles(level, True)[2] == "All keep equally many SLOs so far: 100.0 %"
+    assert live_titles(level, True)[2] == "All keep equally many SLOs so far: 100 %"
     assert live_titles(level, True)[0] == "a and b have the lowest mean so far: 10 ms"
     alone = {"a": series["a"]}  # nobody to be compared with
     assert live_titles(alone, True)[0] == "Mean of a so far: 10 ms"

@@ -215,6 +215,16 @@ def test_background_stays_waits_within_a_job_scale_and_overload_has_no_upper_end
     assert "overloaded" in off_text(found)
 
 
+@pytest.mark.parametrize("half", [0.01, 0.3, 0.9])
+def test_the_range_if_times_are_off_holds_the_interval_of_the_mean(half):
+    bare = MeanParts(mean_s=1.0, compute_s=0.8, server_wait_s=0.1, load=0.4)
+    alone, error = mean_if_off(bare, TimesError(0.8, 1.25)), TimesError(0.8, 1.25)
+    both = mean_if_off(replace(bare, ci95=(1 - half, 1 + half)), error)
+    assert both.low_s == pytest.approx(1 - math.hypot(1 - alone.low_s, half))
+    assert both.high_s == pytest.approx(1 + math.hypot(alone.high_s - 1, half))
+    assert both.low_s <= min(1 - half, alone.low_s) < max(1 + half, alone.high_s) <= both.high_s
+
+
 def test_both_ends_are_in_one_unit():
     for low_s, high_s, told in (
         (0.00098, 0.00142, "0.98 to 1.4 ms"),

@@ -1,7 +1,10 @@
 """A small outcome of a training cluster, by hand: three jobs, two GPUs, two policies."""
 
+import numpy as np
+
 from nona.results import training
 from nona.results.document import About
+from nona.training.metrics import jct_of
 from tests.report.filled import filled
 
 TYPES = {"k80": 1, "v100": 1}
@@ -17,14 +20,14 @@ def job(name, jct_s, rho):
 
 
 def policy(jcts, rhos, cost_usd):
-    mean, (_, median, most) = sum(jcts) / len(jcts), sorted(jcts)
-    ends = {"mean": mean, "ci95": (0.9 * mean, 1.1 * mean)}
+    mean = sum(jcts) / len(jcts)
+    summary = jct_of(np.array(jcts, dtype=float))
     rho = training.RhoSummary(mean=sum(rhos) / len(rhos), worst=max(rhos))
     solved = {"decisions": 2, "decision_s": 0.001, "decision_most_s": 0.002, "worst_gap": 1e-9}
     return filled(
         training.PolicyOutcome,
-        jct_s=training.JctSummary(p50=median, p95=most, p99=most, **ends),
-        makespan_s=most,
+        jct_s=summary.model_copy(update={"ci95": (0.9 * mean, 1.1 * mean)}),
+        makespan_s=max(jcts),
         utilization=0.9,
         rho=rho,
         cost_usd=cost_usd,

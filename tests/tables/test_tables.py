@@ -17,10 +17,10 @@ from nona.tables import (
     CHANGE,
     COUNT,
     FACTOR,
+    KEPT,
     MOST_STYLED,
     NUMBER,
     PLAIN,
-    RATE,
     SHARE,
     TIME,
     Column,
@@ -30,7 +30,7 @@ from nona.tables import (
     parquet_bytes,
 )
 
-KINDS = (NUMBER, TIME, SHARE, RATE, CHANGE, FACTOR)
+KINDS = (NUMBER, TIME, SHARE, KEPT, CHANGE, FACTOR)
 NUMBERS = st.one_of(st.none(), st.floats(-1e6, 1e6))
 MEANS = st.builds(
     lambda mean, half: Estimate(mean=mean, ci95=None if mean is None else (mean - half, mean + half)),
@@ -74,10 +74,16 @@ def test_text_page_html_and_files_tell_the_same(rows):
         assert all(str(pieces.drawn("hint", value))[7:-8] in html for value in text.values())
         assert text["count"] == f"{row[2]:,}"
         for k, kind in enumerate(KINDS):
-            assert text[f"number {k}"] == ("–" if row[0][k] is None else kind.show(row[0][k]))
-            assert text[f"mean {k}"] == mean_text(row[1][k], kind.show)
+            numbers, means = ([of[j][k] for of in rows.values()] for j in (0, 1))
+            number, mean = _show(kind, numbers), _show(kind, [of.mean for of in means])
+            assert text[f"number {k}"] == ("–" if row[0][k] is None else number(row[0][k]))
+            assert text[f"mean {k}"] == mean_text(row[1][k], mean)
     _page(filled, rows)
     _numbers(filled, rows)
+
+
+def _show(kind, values):
+    return kind.show if kind.alike is None else kind.alike(v for v in values if v is not None)
 
 
 def _page(filled, rows):
@@ -145,3 +151,25 @@ def test_columns_of_a_declared_table_can_be_told_apart(name, table):
     assert len({*headings}) == len(headings)
     assert len({c.name for c in table.columns}) == len(headings)
     assert table.named not in headings
+
+
+@pytest.mark.parametrize(
+    ("times_s", "unit"),
+    [((1.81, 0.95, 0.02), "s"), ((1.81, 0.0021), "ms"), ((0.0004, 0.00002), "µs"), ((3e-6,), "µs")],
+)
+def test_a_column_of_times_has_one_unit(times_s, unit):
+    table = Table("", (Column("time", lambda t: Estimate(mean=t, ci95=(0.9 * t, 1.1 * t)), TIME),)).of(
+        times_s
+    )
+    shown = [row["time"] for row in table.texts()]
+    factor = {"s": 1.0, "ms": 1e3, "µs": 1e6}[unit]
+    for text, time_s in zip(shown, times_s, strict=True):
+        mean, half = text.split(" ± ")
+        assert mean.endswith(f" {unit}")
+        assert half.endswith(f" {unit}")
+        assert float(mean.split()[0].replace(",", "")) == pytest.approx(factor * time_s, rel=0.01)
+
+
+def test_times_that_are_too_far_apart_keep_their_own_units():
+    shown = Table("", (Column("time", lambda t: t, TIME),)).of((2.0, 2e-6)).texts()
+    assert [row["time"] for row in shown] == ["2 s", "2 µs"]

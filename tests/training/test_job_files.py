@@ -142,7 +142,7 @@ PLACED = "worker_type,placement,model,batch_size,scale_factor,steps_per_s\nk80,n
         (read_trace, LINE.replace("\t2\t", "\t" + "9" * 30 + "\t"), "scale factor"),
         (read_job_table, "", "it is empty"),
         (read_job_table, "model,steps\n", "it has no jobs"),
-        (read_job_table, "model\nA3C\n", "'steps' is missing"),
+        (read_job_table, "model\nA3C\n", "give hours and gpu or model and steps"),
         (read_job_table, "model,steps,colour\n", "'colour' is not known"),
         (read_job_table, "model,steps,steps\n", "appears twice"),
         (read_job_table, "model,steps\nA3C\n", "1 cells where the header has 2"),
@@ -415,3 +415,13 @@ def test_the_template_can_be_run_as_it_stands():
     scenario = parse_scenario(f"{{cluster: {{servers: {servers}}}, training: {{trace: jobs.csv}}}}")
     jobs = prepare_training(scenario, sources).jobs
     assert [job.name for job in jobs] == ["fine-tune", "pretrain", "sweep"]
+
+
+def test_a_table_of_a_spreadsheet_with_semicolons_is_that_with_commas():
+    english = '# mine\nname,hours,gpu,arrival,slo\n"a, b",2.5,v100,1.5 h,12 h\nc,30,v100,0,\n'
+    semicolons = "# mine\nname;hours;gpu;arrival;slo\na, b;2,5;v100;1,5 h;12 h\nc;30;v100;0;\n"
+    tabs = semicolons.replace(";", "\t")
+    read = [read_job_table(text.encode(), "jobs.csv") for text in (english, semicolons, tabs)]
+    assert read[0] == read[1] == read[2]
+    assert read[0][1].steps == 2.5 * 3600
+    assert read[0][1].name == "a, b"

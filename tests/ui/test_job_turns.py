@@ -1,5 +1,6 @@
 """Jobs of many sessions: a line that is fair and in order, places kept over a reload, nothing left."""
 
+import re
 import subprocess
 import sys
 import time
@@ -334,3 +335,15 @@ def test_a_job_of_which_nothing_is_done_says_what_it_is_at_and_for_how_long(tmp_
     job = room.Job("1", "simulate", "", tmp_path, status="running", started=time.monotonic() - 40.0)
     job.take_in({"id": "1", "fraction": 0.0, "text": "Reading and contracting the models"})
     assert progress_text(job) == "Reading and contracting the models · 40 s so far"
+
+
+def test_what_is_left_is_known_before_the_work_tells_it(tmp_path):
+    expected_s = 90.0
+    job = room.Job("1", "simulate", "", tmp_path, status="running", expected_s=expected_s)
+    job.started = time.monotonic() - 30.0
+    job.take_in({"id": "1", "fraction": 0.0, "text": "Preparing the schedulers"})
+    assert job.remaining_s is None
+    left_s = float(re.search(r"about (\d+) s left", progress_text(job))[1])
+    assert left_s == pytest.approx(60.0 * jobs().pace("simulate"), rel=0.5)
+    job.open_ended = True
+    assert "left" not in progress_text(job), "nobody knows"

@@ -20,7 +20,7 @@ from nona.serverless.policies import base, registry
 from nona.serverless.policies.registry import get_policy
 from nona.study.serverless import comparisons, preparation
 from nona.study.serverless.run import simulate_serverless_scenario
-from nona.tables import share_text
+from nona.tables import kept_text
 from nona.ui.pages import serverless_form as presets
 from nona.ui.pages.serverless import QUICK_CALLS, platform_drawing, why_not
 from nona.ui.pages.serverless_form import LOAD, SLO, choose_preset, preset_name
@@ -81,7 +81,7 @@ def test_the_finding_the_tiles_the_table_and_layouts_are_those_of_the_report(ran
     assert report.policies == wanted.summaries
     assert findings.serverless_finding(report).lead in said(at.subheader)
     best = max(p.slo_hit_rate.mean for p in report.policies.values())
-    assert metrics(at)["SLOs kept"] == share_text(best, 1)
+    assert metrics(at)["SLOs kept"] == kept_text(best)
     assert metrics(at)["Self-checks"] == "passed"
     assert at.dataframe[0].value["policy"].tolist() == ["esg", "fixed"]
     over = findings.over_oracle(report.policies, report.oracle)

@@ -10,6 +10,7 @@ from drawn import texts, within
 
 from nona.report.simulations.report import SimulatedRun
 from nona.results.elastic import ElasticLive
+from nona.results.placement import SearchProgress
 from nona.results.training import TrainingLive
 from nona.simulation.run import Cancelled
 from nona.study.placing import PlacingProgress
@@ -256,3 +257,18 @@ def test_a_step_that_is_over_does_not_lengthen_the_estimate_of_the_next(tmp_path
     assert 9.0 <= job.remaining_s < 100.0
     job.moved -= 4.0  # the share stands still: the estimate counts down and does not grow
     assert job.remaining_s < 5.0
+
+
+def test_the_number_of_candidates_goes_on_while_the_best_stays(tmp_path):
+    scenario = changed("slides_example")
+    told = []
+    solved = place_scenario(
+        {"scenario": scenario.model_dump(mode="json"), "uploads": str(tmp_path)}, Desk(told.append)
+    )
+    live = [SearchProgress.from_json(m["live"]) for m in told if "live" in m]
+    counts = [search.candidates for search in live]
+    assert counts == sorted(counts)
+    assert max(counts) <= solved.nona.simulated.candidates
+    for search in live:
+        names = [step.origin for step in search.steps]
+        assert len(set(names)) == len(names), "a candidate has one name"

@@ -33,7 +33,18 @@ from nona.results.document import About, ModelFacts
 from nona.results.placement import PlacedConfiguration, PlacementOutcome, PlacementReport, PredictedLink
 from nona.results.simulation import SchedulerResult, Schedulers, SimulationReport
 from nona.results.simulation_charts import SimulationOutcome
-from nona.tables import RATE, Column, Filled, Table, or_dash, percent_text, share_text, time_text
+from nona.tables import (
+    KEPT,
+    SHARE,
+    Column,
+    Filled,
+    Table,
+    kept_text,
+    or_dash,
+    percent_text,
+    share_text,
+    time_text,
+)
 from nona.units import format_time
 
 _MOST_SUBGRAPHS, _MOST_CONFIGURATIONS, _LONGEST, _LEAST = 24, 4, 160, 5e-4
@@ -114,7 +125,7 @@ _SPLIT = Table[_Split](
     (
         Column("model", lambda r: r.model),
         Column("sub-graph", lambda r: r.subgraph),
-        Column("probability", lambda r: r.configuration.probability, RATE),
+        Column("probability", lambda r: r.configuration.probability, SHARE),
         Column("parts", lambda r: _parts(r.configuration)),
     ),
 )
@@ -229,9 +240,9 @@ def _distribution_title(data: SimulationOutcome, model: str) -> str:
         return f"{model}: no SLO"
     best = [n for n, rate in rates.items() if rate == max(rates.values())]
     if len(best) == len(rates) > 1:
-        return f"{model}: every scheduler keeps the SLO for {share_text(rates[best[0]], 2)} of the jobs"
+        return f"{model}: every scheduler keeps the SLO for {kept_text(rates[best[0]])} of the jobs"
     keep = "keeps" if len(best) == 1 else "keep"
-    share = share_text(rates[best[0]], 2)
+    share = kept_text(rates[best[0]])
     return f"{model}: {' and '.join(best)} {keep} the SLO most often, for {share} of the jobs"
 
 
@@ -281,7 +292,7 @@ def _slo_section(data: SimulationOutcome) -> Markup:
 
 def _hits_by_model(schedulers: Schedulers) -> Filled:
     def of(model: str) -> Column[SchedulerResult]:
-        return Column(model, lambda s: s.models[model].slo_hit_rate, RATE)
+        return Column(model, lambda s: s.models[model].slo_hit_rate, KEPT)
 
     return Table("scheduler", tuple(map(of, next(iter(schedulers.values())).models))).of(schedulers)
 

@@ -36,7 +36,7 @@ from nona.results.language import (
     SizeCurve,
     TokenTimes,
 )
-from nona.tables import mean_text, share_text
+from nona.tables import kept_text, mean_text
 from nona.units import format_number, format_size, format_time
 
 DECODES, PROMPTS = PALETTE[1], PALETTE[2]
@@ -48,7 +48,7 @@ def goodput_figure(schedulers: Mapping[str, RouterResult]) -> go.Figure:
     dots = []
     for name, of in schedulers.items():
         mean, ends = of.goodput.mean, of.goodput.ci95
-        label = mean_text(of.goodput, lambda share: share_text(share, digits=1))
+        label = mean_text(of.goodput, kept_text)
         dots.append(Dot(name, None if mean is None else 100 * mean, scaled(ends, 100), label))
     return dots_figure(dots, "goodput, %", most=100.0)
 

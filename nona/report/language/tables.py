@@ -28,15 +28,16 @@ from nona.results.language import (
 from nona.results.simulation_charts import Trace, TraceEvent
 from nona.tables import (
     COUNT,
+    KEPT,
     MONEY,
     NUMBER,
     PLAIN,
-    RATE,
     SHARE,
     TIME,
     Column,
     Filled,
     Table,
+    kept_text,
     mean_text,
     money,
     share_text,
@@ -101,7 +102,7 @@ REQUESTS = Table[_Row](
         Column(
             "goodput",
             lambda r: Estimate(mean=r.of.goodput, ci95=r.of.goodput_ci95),
-            RATE,
+            KEPT,
             interval=True,
             decides=True,
             help=GOODPUT,
@@ -181,9 +182,9 @@ def language_finding(report: LanguageReport) -> Finding:
     rates = {name: row.goodput for name, row in of.models.items() if row.goodput is not None}
     parts = []
     if rates:
-        goodput = mean_text(of.goodput, lambda share: share_text(share, digits=1))
+        goodput = mean_text(of.goodput, kept_text)
         worst = min(rates, key=rates.__getitem__)
-        fewest, all_rows = share_text(rates[worst], digits=1), share_text(of.goodput.mean or 0.0, digits=1)
+        fewest, all_rows = kept_text(rates[worst]), kept_text(of.goodput.mean or 0.0)
         parts.append(f"{goodput} of requests in time" + f" ({worst} {fewest})" * (fewest != all_rows))
     parts.append(f"first token after {mean_text(of.ttft_s, format_time)} on average")
     if of.preemptions:
@@ -192,7 +193,7 @@ def language_finding(report: LanguageReport) -> Finding:
     lead = lead if head else lead[0].upper() + lead[1:]
     if not rates or of.goodput.mean is None:
         return Finding(lead)
-    return Finding(lead, "", share_text(of.goodput.mean, digits=1), "Goodput", f"{GOODPUT} Under {best}.")
+    return Finding(lead, "", kept_text(of.goodput.mean), "Goodput", f"{GOODPUT} Under {best}.")
 
 
 def pace_finding(report: LanguageReport) -> str:
@@ -245,7 +246,7 @@ def off_lines(of: RouterResult) -> list[str]:
             for time, ends in times.items()
         }
         if row.off.goodput[0] is not None and row.off.goodput[1] is not None:
-            spans["goodput"] = [share_text(share, digits=1) for share in row.off.goodput if share is not None]
+            spans["goodput"] = [kept_text(share) for share in row.off.goodput if share is not None]
         parts = [f"{what} {' to '.join(ends)}" for what, ends in spans.items() if len(set(ends)) > 1]
         if parts:
             error = share_text(row.off.error)
@@ -318,7 +319,7 @@ OPTIONS = Table[LanguageOption](
             help="Price of the servers over the output tokens that the rates ask for.",
         ),
         Column("verdict", lambda o: o.verdict, decides=True),
-        Column("goodput", lambda o: o.share, RATE, "share", decides=True, help=GOODPUT),
+        Column("goodput", lambda o: o.share, KEPT, "share", decides=True, help=GOODPUT),
         Column("tightest row", lambda o: o.tightest),
         Column("step times", lambda o: o.provenance, key="provenance"),
         Column("note", lambda o: o.note or None, decides=True, optional=True, width=420),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from nona.results.document import UNKNOWN, Estimate
 from nona.results.placement import PlacementOutcome, PlacementReport
-from nona.tables import time_text
+from nona.tables import kept_text, mean_text, time_text
 from nona.units import format_number, format_time
 
 Other = Literal["local", "spread"]
@@ -38,6 +39,18 @@ def hits_of(report: PlacementReport | None) -> float | None:
     return 1.0 - report.simulated.misses
 
 
+def estimate_of(report: PlacementReport) -> Estimate:
+    """The simulated mean with its interval; unknown without a steady state."""
+    mean_s = mean_of(report)
+    return UNKNOWN if mean_s is None else Estimate(mean=mean_s, ci95=report.simulated.ci95)
+
+
+def figure_text(report: PlacementReport) -> str:
+    """What the placement was chosen for, in figures: its mean, and the SLOs kept where there are some."""
+    kept = f", {hits_text(report)} of the SLOs kept" if hits_of(report) is not None else ""
+    return f"mean JCT {mean_text(estimate_of(report), format_time)}{kept}"
+
+
 def interval_text(report: PlacementReport) -> str:
     """The interval of the simulated mean: ``12.9 ms to 16.1 ms (95 %), simulated``."""
     ends = report.simulated.ci95
@@ -48,8 +61,7 @@ def interval_text(report: PlacementReport) -> str:
 
 def hits_text(report: PlacementReport) -> str:
     """The simulated share of SLOs kept: ``98.2 %``."""
-    hits = hits_of(report)
-    return "–" if hits is None else f"{100 * hits:.4g} %"
+    return kept_text(hits_of(report))
 
 
 def lead_text(report: PlacementReport) -> str:

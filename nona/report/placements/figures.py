@@ -10,21 +10,22 @@ from nona.report.figures import (
     BAD,
     PALETTE,
     add_bars,
+    dot_of,
+    dots_figure,
     figure,
-    scheduler_style,
     text,
 )
-from nona.report.placements.comparison import is_slo, value_of
+from nona.report.placements.comparison import estimate_of, is_slo, value_of
 from nona.report.placements.text import PARTS, TimeParts, bottleneck, origin_words
+from nona.results.document import UNKNOWN, Estimate
 from nona.results.placement import (
     PlacedConfiguration,
     PlacementOutcome,
-    PlacementReport,
     PredictedLink,
     SearchStep,
 )
-from nona.tables import percent_text, time_text
-from nona.units import format_number
+from nona.tables import kept_text, mean_text, percent_text, time_text
+from nona.units import format_time
 
 SHARES = (
     ("compute", "compute", PALETTE[0]),
@@ -79,45 +80,23 @@ def jct_split_figure(models: Mapping[str, TimeParts]) -> go.Figure:
 
 
 def comparison_figure(data: PlacementOutcome) -> go.Figure:
-    """The placement, local and spread: simulated mean JCTs with intervals, or SLO hits where those count.
-
-    No bar without a steady state.
-    """
-    slo = is_slo(data.nona)
-    chart, factor, unit = figure(260, legend=False), 100.0 if slo else 1e3, "%" if slo else "ms"
+    """The placement, local and spread: simulated mean JCTs with intervals, or SLO hits where those count."""
     reports = {"nona": data.nona, "local": data.local, "spread": data.spread}
-    values = {n: value_of(data, r) for n, r in reports.items()}
-    errors = {n: 0.0 if slo or r is None else _half_width(r) for n, r in reports.items()}
-    names = list(reports)
-    drawn = [0.0 if (v := values[n]) is None else factor * v for n in names]
-    chart.add_bar(
-        x=names,
-        y=drawn,
-        marker_color=[scheduler_style(n).colour for n in names],
-        text=[_bar_text(values[n], factor, unit) for n in names],
-        error_y={
-            "array": [factor * errors[n] for n in names],
-            "visible": any(factor * errors[n] > 1e-6 * y for n, y in zip(names, drawn, strict=True)),
-            "thickness": 1.5,
-        },
-        textposition="outside",
-        cliponaxis=False,
-        hovertemplate=f"%{{x}}: %{{y:,.3~r}} {unit}<extra></extra>",
-    )
-    title = "SLO hits, %" if slo else "mean JCT, ms"
-    chart.update_yaxes(title=title, **({"range": [0, 112]} if slo else {"rangemode": "tozero"}))
-    return chart
+    values = {n: UNKNOWN if r is None else estimate_of(r) for n, r in reports.items()}
+    if not is_slo(data.nona):
+        dots = [dot_of(name, value, 1e3, _mean_text, "overloaded") for name, value in values.items()]
+        return dots_figure(dots, "mean JCT, ms")
+    hits = {n: Estimate(mean=value_of(data, r), ci95=None) for n, r in reports.items()}
+    dots = [dot_of(name, value, 100.0, _hits_text, "overloaded") for name, value in hits.items()]
+    return dots_figure(dots, "SLO hits, %", most=100.0)
 
 
-def _half_width(report: PlacementReport) -> float:
-    ends = report.simulated.ci95
-    return 0.0 if ends is None else (ends[1] - ends[0]) / 2
+def _mean_text(value: Estimate) -> str:
+    return mean_text(value, format_time)
 
 
-def _bar_text(value: float | None, factor: float, unit: str) -> str:
-    if value is None:
-        return "overloaded"
-    return f"{format_number(factor * value)} {unit}"
+def _hits_text(value: Estimate) -> str:
+    return kept_text(value.mean)
 
 
 def _ms(seconds: float | None) -> float | None:

@@ -6,22 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nona.report.models import provenance_text
-from nona.report.placements.comparison import hits_of, mean_of
+from nona.report.placements.comparison import estimate_of, hits_of, mean_of
 from nona.report.placements.text import LOAD, origin_words
 from nona.results import placement
 from nona.results.document import Estimate, ModelFacts
-from nona.tables import (
-    BANDWIDTH,
-    COUNT,
-    PRECISE,
-    SHARE,
-    SIZE,
-    TIME,
-    Column,
-    Filled,
-    Kind,
-    Table,
-)
+from nona.tables import BANDWIDTH, COUNT, KEPT, PRECISE, SHARE, SIZE, TIME, Column, Filled, Kind, Table
 
 _LEAST_SHARE = 1e-6
 
@@ -122,13 +111,19 @@ class _Timed(NamedTuple):
 TIMES = Table[_Timed](
     "model",
     (
-        Column("mean", lambda r: Estimate(mean=r.simulated.mean, ci95=r.simulated.ci95), TIME, interval=True),
+        Column(
+            "mean",
+            lambda r: Estimate(mean=r.simulated.mean, ci95=r.simulated.ci95),
+            TIME,
+            interval=True,
+            decides=True,
+        ),
         Column("mean by formula", lambda r: r.formula.jct_s, TIME),
         Column("median", lambda r: r.simulated.p50, TIME),
-        Column("95th percentile", lambda r: r.simulated.p95, TIME),
-        Column("99th percentile", lambda r: r.simulated.p99, TIME),
+        Column("p95", lambda r: r.simulated.p95, TIME, decides=True),
+        Column("p99", lambda r: r.simulated.p99, TIME),
         Column("SLO", lambda r: r.simulated.slo_s, TIME),
-        Column("SLO missed", lambda r: r.simulated.misses, SHARE),
+        Column("SLO missed", lambda r: r.simulated.misses, SHARE, decides=True),
     ),
 )
 
@@ -140,17 +135,14 @@ def times(report: placement.PlacementReport) -> Filled:
 
 
 def _mean(report: placement.PlacementReport | None) -> Estimate | str:
-    mean_s = mean_of(report)
-    if report is None or mean_s is None:
-        return "overloaded"
-    return Estimate(mean=mean_s, ci95=report.simulated.ci95)
+    return "overloaded" if report is None or mean_of(report) is None else estimate_of(report)
 
 
 COMPARISON = Table[placement.PlacementReport | None](
     "placement",
     (
         Column("mean JCT", _mean, TIME, interval=True),
-        Column("SLO hits", hits_of, SHARE),
+        Column("SLO hits", hits_of, KEPT),
         Column("mean JCT by formula", lambda r: r.predicted.jct_s if r else "overloaded", TIME),
         Column("wait of a message", lambda r: r.predicted.network_wait_s if r else None, TIME),
         Column("wait of a visit", lambda r: r.predicted.server_wait_s if r else None, TIME),

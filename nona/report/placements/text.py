@@ -14,12 +14,13 @@ from nona.report.placements.comparison import (
     mean_of,
     origin_text,
 )
-from nona.report.text import counted
+from nona.report.text import counted, ordinal
 from nona.results.placement import (
     PlacedModel,
     PlacedSubgraph,
     PlacementReport,
     PredictedLink,
+    SearchProgress,
     SearchStep,
     SimulatedPlacement,
 )
@@ -202,8 +203,9 @@ ORIGINS = {
     "formula": "formula's optimum",
     "local": "all local",
     "spread": "all spread",
-    "move": "search",
-    "shares": "search",
+    "move": "tasks moved",
+    "shares": "other shares of the server classes",
+    "mixture": "mixture of the two best",
 }
 
 
@@ -211,20 +213,23 @@ def origin_words(step: SearchStep) -> str:
     """The origin of a step in a word or two.
 
     >>> step = SearchStep(elapsed_s=1.0, mean_s=0.09, ci95=None, origin="formula", candidates=5)
-    >>> origin_words(step), origin_words(step.model_copy(update={"origin": "half"}))
-    ("formula's optimum", 'half')
+    >>> origin_words(step), origin_words(step.model_copy(update={"origin": "move 2"}))
+    ("formula's optimum", 'tasks moved, 2nd time')
     """
-    return ORIGINS.get(step.origin, step.origin)
+    origin, _, number = step.origin.partition(" ")
+    words = ORIGINS.get(origin, origin)
+    return f"{words}, {ordinal(int(number))} time" if number else words
 
 
-def best_so_far(steps: Sequence[SearchStep]) -> str:
+def best_so_far(search: SearchProgress) -> str:
     """The last step in a sentence.
 
-    >>> best_so_far([SearchStep(elapsed_s=1.0, mean_s=0.09, ci95=None, origin="local", candidates=5)])
-    'Best of 5 candidates so far: mean JCT 90 ms (all local)'
+    >>> step = SearchStep(elapsed_s=1.0, mean_s=0.09, ci95=None, origin="local", candidates=5)
+    >>> best_so_far(SearchProgress(steps=(step,), candidates=7))
+    'Best of 7 candidates so far: mean JCT 90 ms (all local)'
     """
-    last = steps[-1]
-    of = counted(last.candidates, "candidate")
+    last = search.steps[-1]
+    of = counted(max(search.candidates, last.candidates), "candidate")
     return f"Best of {of} so far: mean JCT {time_text(last.mean_s)} ({origin_words(last)})"
 
 

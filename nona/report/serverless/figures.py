@@ -55,7 +55,7 @@ from nona.results.serverless import (
     Spread,
     WaysReport,
 )
-from nona.tables import SHARE, TIME, WHOLE_SHARE, Column, Filled, Table, per_hour, share_text
+from nona.tables import KEPT, TIME, WHOLE_SHARE, Column, Filled, Table, kept_text, per_hour
 
 COST_AXIS = f"US dollars per {PER:,} calls"
 PUBLISHED_SEARCH_S = 0.010  # "less than 10 ms", slides on ESG
@@ -417,7 +417,7 @@ WAY_TABLE = Table[_Way](
     (
         Column("sharing", lambda r: way_title(r.name)),
         Column("state", lambda r: r.of.state),
-        Column("SLOs kept", lambda r: r.of.slo_hit_rate, SHARE, interval=True),
+        Column("SLOs kept", lambda r: r.of.slo_hit_rate, KEPT, interval=True),
         Column(f"$ per {PER:,} calls", lambda r: r.of.cost_per_call_usd, USD, "cost_per_call", interval=True),
         Column(f"$ per {PER:,} hits", lambda r: r.of.cost_per_hit_usd.mean, USD, "cost_per_hit"),
         Column("mean latency", lambda r: r.of.latency_s.mean, TIME),
@@ -444,7 +444,7 @@ def ways_title(ways: Mapping[str, PolicyOutcome], policy: str) -> str:
         return f"Under {policy}, no call was completed"
     best = max((w for w in ways if w in hits), key=lambda w: hits[w])  # of equals the first way
     least = min((w for w in ways if w in costs), key=lambda w: costs[w])
-    both = f"Under {policy}, {way_title(best)} keeps the most SLOs ({share_text(hits[best], 1)})"
+    both = f"Under {policy}, {way_title(best)} keeps the most SLOs ({kept_text(hits[best])})"
     if best == least:
         return f"{both} and is cheapest ({dollars(costs[least])} per {PER:,} calls)"
     return f"{both}; {way_title(least)} is cheapest ({dollars(costs[least])} per {PER:,} calls)"

@@ -22,12 +22,13 @@ from nona.results.serverless import (
 )
 from nona.tables import (
     COUNT,
+    KEPT,
     MONEY,
-    SHARE,
     Column,
     Filled,
     Kind,
     Table,
+    kept_text,
     mean_text,
     money,
     or_dash,
@@ -64,9 +65,9 @@ def rate_text(rate: Estimate | None) -> str:
     """A share in per cent with its interval, or a dash.
 
     >>> rate_text(Estimate(mean=0.5, ci95=(0.4, 0.6))), rate_text(None)
-    ('50.0 % ± 10.0 %', '–')
+    ('50 % ± 10 %', '–')
     """
-    return "–" if rate is None else mean_text(rate, lambda share: share_text(share, 1))
+    return "–" if rate is None else mean_text(rate, kept_text)
 
 
 def hit_rate(outcome: PolicyOutcome) -> Estimate:
@@ -123,7 +124,7 @@ def pareto_title(
     cost = {name: cost_text(call_cost(steady[name])) for name in (best, cheapest)}
     rate = {name: rate_text(hit_rate(steady[name])) for name in (best, cheapest)}
     if hits[best] < most:
-        near = f"within {100 * LEVEL:g} points of the most SLOs kept, {share_text(most, 1)}"
+        near = f"within {100 * LEVEL:g} points of the most SLOs kept, {kept_text(most)}"
         lead = f"{best} is the cheapest {near}: "
     else:
         alone = list(hits.values()).count(most) == 1
@@ -141,7 +142,7 @@ def serverless_finding(report: ServerlessReport) -> Finding:
     lead = f"{pareto_title(policies, report.setting, report.level)}."
     if kept is None:
         return Finding(lead)
-    return Finding(lead, "", share_text(kept, 1), "SLOs kept", f"By {best}.")
+    return Finding(lead, "", kept_text(kept), "SLOs kept", f"By {best}.")
 
 
 def _too_few(setting: Setting) -> str:
@@ -269,9 +270,9 @@ def nodes_finding(report: NodesReport) -> str:
     answers = {n: p.found for n, p in report.policies.items() if p.found is not None}
     target = share_text(report.target, 1)
     if not answers:
-        return (
-            f"With up to {report.most} nodes no policy reliably keeps {target} of the SLOs; allow more nodes."
-        )
+        undecided = any(t.verdict == "open" for p in report.policies.values() for t in p.tried)
+        more = "more runs, for some counts are undecided, or more nodes" if undecided else "more nodes"
+        return f"With up to {report.most} nodes no policy reliably keeps {target} of the SLOs; allow {more}."
     least = min(r.nodes for r in answers.values())
     first = [n for n, r in answers.items() if r.nodes == least]
     row = answers[first[0]]
@@ -296,7 +297,7 @@ NODES = Table[_Tried](
     (
         Column("policy", lambda r: r.policy),
         Column("nodes", lambda r: r.tried.nodes, COUNT),
-        Column("SLOs kept", lambda r: r.tried.slo_hit_rate, SHARE, interval=True),
+        Column("SLOs kept", lambda r: r.tried.slo_hit_rate, KEPT, interval=True),
         Column("runs", lambda r: r.tried.replications, COUNT),
         Column("target", lambda r: _VERDICTS[r.tried.verdict]),
         Column("USD per hour", lambda r: r.tried.usd_hour, MONEY),

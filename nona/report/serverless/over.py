@@ -11,7 +11,7 @@ from nona.report.sweeps import value_text
 from nona.report.text import listed
 from nona.results.document import Figure
 from nona.results.serverless import Knee, OverPoint, OverReport, PolicyOver
-from nona.tables import COUNT, SHARE, WHOLE_SHARE, Column, Filled, Kind, Table, share_text, time_text
+from nona.tables import COUNT, KEPT, SHARE, WHOLE_SHARE, Column, Filled, Kind, Table, share_text, time_text
 from nona.units import format_number
 
 FEW = 3  # values that a sentence lists
@@ -106,7 +106,7 @@ def over_points(report: OverReport) -> Filled:
     columns: tuple[Column[_Point], ...] = (
         Column("policy", lambda r: r.policy),
         Column(report.label.lower(), lambda r: r.at.value, Kind(partial(over_value, report)), report.key),
-        Column("SLOs kept", lambda r: r.at.slo_hit_rate, SHARE, "slo_hit_rate", interval=True),
+        Column("SLOs kept", lambda r: r.at.slo_hit_rate, KEPT, "slo_hit_rate", interval=True),
         Column("calls in time per s", lambda r: r.at.goodput_per_s, key="goodput_per_s", interval=True),
         Column(f"$ per {PER:,}", lambda r: r.at.cost_per_call_usd, USD, "cost_per_call", interval=True),
         Column(f"$ per {PER:,} hits", lambda r: r.at.cost_per_hit_usd, USD, "cost_per_hit", interval=True),

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple
 
 from nona.report.serverless.findings import PER, USD, dollars, serverless_finding
 from nona.results import serverless
-from nona.tables import SHARE, TIME, Column, Filled, R, Table
+from nona.tables import KEPT, SHARE, TIME, Column, Filled, R, Table
 
 TRANSFERS = Table[serverless.TransferOutcome](
     "policy",
@@ -77,7 +77,7 @@ PARTS: tuple[Part[Any], ...] = (
 CALLS = Table[serverless.PolicyOutcome](
     "policy",
     (
-        Column("SLOs kept", lambda p: p.slo_hit_rate, SHARE, decides=True),
+        Column("SLOs kept", lambda p: p.slo_hit_rate, KEPT, decides=True),
         Column(f"$ per {PER:,} calls", lambda p: p.cost_per_call_usd, USD, "cost_per_call", decides=True),
         Column(f"$ per {PER:,} hits", lambda p: p.cost_per_hit_usd, USD, "cost_per_hit"),
         Column("mean latency", lambda p: p.latency_s.mean, TIME, decides=True),
@@ -122,7 +122,7 @@ APPLICATIONS = Table[_Served](
         Column("application", lambda r: r.application),
         Column("policy", lambda r: r.policy),
         Column("SLO", lambda r: r.outcome.slo_s, TIME),
-        Column("SLOs kept", lambda r: r.outcome.slo_hit_rate, SHARE),
+        Column("SLOs kept", lambda r: r.outcome.slo_hit_rate, KEPT),
         Column("mean", lambda r: r.outcome.latency_s.mean, TIME),
         Column("p5", lambda r: r.outcome.latency_s.p5, TIME),
         Column("median", lambda r: r.outcome.latency_s.p50, TIME),

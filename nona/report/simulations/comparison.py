@@ -22,7 +22,7 @@ from nona.scenario.schema import Scenario, WorkloadRow
 from nona.simulation.records import Records
 from nona.simulation.summary import Measured
 from nona.statistics import NO_INTERVAL, mean_interval, paired_difference, welch_interval
-from nona.tables import RATE, SHARE, TIME, Column, Filled, Kind, Table, mean_text, share_text
+from nona.tables import KEPT, SHARE, TIME, Column, Filled, Kind, Table, mean_text, share_text
 from nona.units import format_number, format_time
 
 Means = Mapping[str, ReplicationMeans]
@@ -257,7 +257,7 @@ def _states(states: Mapping[str, tuple[str, str]]) -> str:
 
 HEADINGS: Mapping[Measure, tuple[str, Kind]] = {
     "jct_s": ("mean JCT", TIME),
-    "slo_hit_rate": ("SLO hits", RATE),
+    "slo_hit_rate": ("SLO hits", KEPT),
     "compute": ("executors busy", SHARE),
     "network": ("link busy", SHARE),
 }

@@ -13,7 +13,7 @@ from nona.report.times import TIME_UNITS, off_text
 from nona.results.document import Estimate, OffRange
 from nona.results.simulation import Difference, Differences, Resources, Schedulers, SimulationReport
 from nona.results.simulation_charts import LiveRun, SimulationOutcome
-from nona.tables import mean_text, share_text
+from nona.tables import kept_text, mean_text, share_text
 from nona.units import format_time
 
 
@@ -119,11 +119,10 @@ def _hits(schedulers: Schedulers) -> Iterator[Finding]:
         return
     best, worst = max(rates, key=lambda n: rates[n]), min(rates, key=lambda n: rates[n])
     if rates[best] == rates[worst]:
-        yield Finding(f"Every scheduler keeps the SLO for {rates[best]:.2%} of the jobs.")
+        yield Finding(f"Every scheduler keeps the SLO for {kept_text(rates[best])} of the jobs.")
     else:
-        yield Finding(
-            f"SLO hits range from {rates[worst]:.2%} ({worst}) to {rates[best]:.2%} ({best}) of the jobs."
-        )
+        low, high = kept_text(rates[worst]), kept_text(rates[best])
+        yield Finding(f"SLO hits range from {low} ({worst}) to {high} ({best}) of the jobs.")
 
 
 def _predictions(schedulers: Schedulers, predicted: Mapping[str, float | None]) -> Iterator[Finding]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from nona.results.simulation import Schedulers
 from nona.results.simulation_charts import LinkLoad, LiveLine, LiveLines, LiveRun, ResourceLoad
 from nona.simulation.collected import Busy, Progress, in_time
 from nona.simulation.steady_state import BACKLOG, SHORT_FIRST
-from nona.tables import share_text
+from nona.tables import kept_text, share_text
 from nona.units import format_time
 
 LOWEST_S = 1e-6  # left end of the first bin of completion times
@@ -245,7 +244,6 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
     best, least_s = min(means, key=lambda n: means[n]), min(tails.values())
     rates = {name: s.hit_rate for name, s in series.items() if s.hit_rate is not None}
     links = {name: s.busy[1] for name, s in series.items() if s.busy}
-    percent = partial(share_text, digits=1)
     alone = len(series) == 1  # nobody to be compared with
     lowest = (
         f"Mean of {best}" if alone else f"{leaders(means, format_time, min, 'has', 'have')} the lowest mean"
@@ -259,9 +257,9 @@ def live_titles(series: LiveLines, running: bool) -> list[str]:
         plain[3],
     ]
     if rates:
-        most = percent(max(rates.values()))
+        most = kept_text(max(rates.values()))
         verbs = "keeps the most SLOs", "keep the most SLOs"
-        keep = leaders(rates, percent, max, *verbs, "All keep equally many SLOs")
+        keep = leaders(rates, kept_text, max, *verbs, "All keep equally many SLOs")
         titles[2] = f"{f'SLOs kept by {best}' if alone else keep}{so_far}: {most}"
     if links:
         most = share_text(max(links.values()))
@@ -317,7 +315,7 @@ def live_alts(series: LiveLines) -> list[str]:
     names = list(series)
     means = ", ".join(f"{n} {format_time(series[n].mean_s)}" for n in names)
     tails = ", ".join(f"{n} {format_time(quantile_s(series[n], 0.95))}" for n in names)
-    rates = ", ".join(f"{n} {share_text(s.hit_rate, 1)}" for n, s in series.items() if s.hit_rate is not None)
+    rates = ", ".join(f"{n} {kept_text(s.hit_rate)}" for n, s in series.items() if s.hit_rate is not None)
     busy = ", ".join(
         f"{n} {share_text(s.busy[0])} and {share_text(s.busy[1])}" for n, s in series.items() if s.busy
     )

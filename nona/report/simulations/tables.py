@@ -28,7 +28,7 @@ from nona.tables import (
     CHANGE,
     COUNT,
     FACTOR,
-    RATE,
+    KEPT,
     SHARE,
     TIME,
     Column,
@@ -110,7 +110,7 @@ FIGURES = Table[_Row](
         Column("mean JCT before", lambda r: r.before, TIME, "before", decides=True, optional=True),
         *map(_percentile, PERCENTILES),
         Column("withheld", lambda r: next((v.withheld for v in r.percentiles.values() if v.withheld), None)),
-        Column("SLO hits", lambda r: r.hits, RATE, "slo_hit_rate", interval=True, decides=True),
+        Column("SLO hits", lambda r: r.hits, KEPT, "slo_hit_rate", interval=True, decides=True),
         Column("SLO", lambda r: r.one.slo_s if r.one else None, TIME, "slo"),
         *map(_part, PARTS),
         Column(
@@ -292,7 +292,7 @@ DIFFERENCES = Table[Difference](
         # how many times as many replications unpaired runs would need for the same interval
         Column("pairing saves", lambda d: d.variance_reduction, FACTOR),
         Column("correlation", lambda d: d.correlation, Kind("{:.3f}".format)),
-        Column("SLO hits", lambda d: d.slo_hit_rate, RATE, interval=True),
+        Column("SLO hits", lambda d: d.slo_hit_rate, KEPT, interval=True),
     ),
 )
 

@@ -15,7 +15,7 @@ from nona.report.text import listed, verb
 from nona.results.document import Estimate
 from nona.results.simulation import Difference, Differences, Percentile, SchedulerResult, Schedulers
 from nona.statistics import not_apart
-from nona.tables import mean_text, share_text
+from nona.tables import kept_text, mean_text, share_text
 from nona.units import format_number, format_time
 
 NO_DIFFERENCES: Differences = MappingProxyType({})
@@ -31,7 +31,7 @@ def _time_text(value: Estimate) -> str:
 
 
 def _hits_text(value: Estimate) -> str:
-    return mean_text(value, partial(share_text, digits=1))
+    return mean_text(value, kept_text)
 
 
 def hit_dots(schedulers: Schedulers) -> list[Dot]:
@@ -71,7 +71,7 @@ def hits_title(schedulers: Schedulers) -> str:
     rates = {n: s.slo_hit_rate for n, s in schedulers.items() if s.slo_hit_rate.mean is not None}
     if not rates:
         return "No query has an SLO"
-    show = partial(share_text, digits=1)
+    show = kept_text
     most, fewest = (_together(rates, of) for of in (max, min))
     high, low = _span(rates, most, show), _span(rates, fewest, show)
     if set(most) & set(fewest):

@@ -33,7 +33,7 @@ from nona.simulation.records import Records
 from nona.simulation.summary import Measured, hit_rate_difference, jct_difference
 from nona.statistics import PairedDifference
 from nona.system import System
-from nona.tables import CHANGE, FACTOR, RATE, TIME, Column, Table, or_dash, share_text
+from nona.tables import CHANGE, FACTOR, SHARE, TIME, Column, Table, or_dash, share_text
 
 Runs = Mapping[str, Sequence[Records]]
 
@@ -219,7 +219,7 @@ SURENESS = Table[Sureness](
         Column("state", lambda r: r.state),
         Column("predicted", lambda r: _prediction(r), TIME, decides=True),
         Column("simulated", lambda r: r.jct_s, TIME, interval=True, decides=True),
-        Column("± of mean", lambda r: r.relative_half_width, RATE),
+        Column("± of mean", lambda r: r.relative_half_width, SHARE),
         Column("predicted / simulated", lambda r: _error(r), decides=True),
         Column(
             "by Little's law", lambda r: None if r.state == "overloaded" else r.little_s, TIME, decides=True

@@ -78,28 +78,24 @@ def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
 
 
 def jct_figure(policies: Policies, look: Callable[[str], Look] = scheduler_style) -> go.Figure:
-    """Share of the measured jobs complete within a time, one line for each policy."""
-    hours = {
-        name: [None if j.jct_s is None else j.jct_s / HOUR_S for j in p.measured]
-        for name, p in policies.items()
-    }
-    return _distributions(hours, look, "JCT, h", "within %{x:,.3~r} h")
+    """Share of the measured jobs complete within a time, one line for each policy, over all runs."""
+    curves = {}
+    for name, p in policies.items():
+        known = [(of / HOUR_S, percent) for percent, of in enumerate(p.jct_s.percentiles) if of is not None]
+        if known:
+            curves[name] = ([of for of, _ in known], [float(percent) for _, percent in known], look(name))
+    return distributions_figure(curves, "JCT, h", "%{y:.0f} % of the jobs within %{x:,.3~r} h", steps=False)
 
 
 def rho_figure(policies: Policies, look: Callable[[str], Look] = scheduler_style) -> go.Figure:
     """Share of the measured jobs with at most a ρ, one line for each policy; 1: as on an equal share."""
     rhos = {n: [j.rho for j in p.measured] for n, p in policies.items()}
-    chart = _distributions(rhos, look, "finish-time fairness ρ", "with ρ of at most %{x:,.3~r}")
+    ordered = {name: sorted(v for v in own if v is not None) for name, own in rhos.items()}
+    curves = {name: (*steps(own), look(name)) for name, own in ordered.items() if own}
+    hover = "%{y:.1f} % of the jobs with ρ of at most %{x:,.3~r}"
+    chart = distributions_figure(curves, "finish-time fairness ρ", hover)
     rule(chart, 1.0, "equal share", "x")
     return chart
-
-
-def _distributions(
-    values: Mapping[str, Sequence[float | None]], look: Callable[[str], Look], axis: str, predicate: str
-) -> go.Figure:
-    ordered = {name: sorted(v for v in own if v is not None) for name, own in values.items()}
-    curves = {name: (*steps(own), look(name)) for name, own in ordered.items() if own}
-    return distributions_figure(curves, axis, f"%{{y:.1f}} % of the jobs {predicate}")
 
 
 def steps(values: Sequence[float], most: int = MOST_STEPS) -> tuple[list[float], list[float]]:

@@ -9,7 +9,7 @@ from nona.report.text import Finding, counted, not_clear
 from nona.results import training as result_training
 from nona.results.elastic import ElasticOutcome, ElasticReport
 from nona.scenario.training import TrainingSpec
-from nona.tables import amount_text, mean_text, or_dash, share_text
+from nona.tables import amount_text, kept_text, mean_text, or_dash, share_text
 from nona.units import format_number
 
 HOUR_S = 3600.0
@@ -205,9 +205,9 @@ def slo_sentence(policies: Mapping[str, result_training.PolicyOutcome]) -> str:
     cost = f" for {dollars_text(usd)}" if usd else ""
     if rates[most] == rates[fewest]:
         every = "every policy" if len(rates) > 1 else most
-        return f"{every[0].upper()}{every[1:]} keeps {share_text(rates[most])} of the deadlines."
-    sentence = f"{most} keeps the most deadlines, {share_text(rates[most])}{cost}"
-    return f"{sentence}; {fewest} keeps the fewest, {share_text(rates[fewest])}."
+        return f"{every[0].upper()}{every[1:]} keeps {kept_text(rates[most])} of the deadlines."
+    sentence = f"{most} keeps the most deadlines, {kept_text(rates[most])}{cost}"
+    return f"{sentence}; {fewest} keeps the fewest, {kept_text(rates[fewest])}."
 
 
 def gain_sentence(policies: Policies) -> str:

@@ -10,7 +10,20 @@ from typing import NamedTuple
 from nona.report.training.findings import HOUR_S, dollars_text, hours_text
 from nona.results import training
 from nona.results.elastic import ElasticJobOutcome, ElasticMove, ElasticOutcome, ElasticReport, ElasticTrace
-from nona.tables import CHANGE, COUNT, MONEY, PLAIN, SHARE, TIME, Column, Filled, Kind, Table, share_text
+from nona.tables import (
+    CHANGE,
+    COUNT,
+    KEPT,
+    MONEY,
+    PLAIN,
+    SHARE,
+    TIME,
+    Column,
+    Filled,
+    Kind,
+    Table,
+    share_text,
+)
 
 HOURS = Kind(hours_text, "_s")
 DOLLARS = Kind(dollars_text, "_usd")
@@ -34,7 +47,7 @@ IN_ROUNDS = Table[training.PolicyOutcome](
         *RHOS,
         Column("utilisation", lambda p: p.utilization, SHARE, decides=True),
         Column("cost", lambda p: p.cost_usd, DOLLARS, decides=True),
-        Column("SLOs kept", lambda p: p.slo_hit_rate, SHARE, decides=True, optional=True),
+        Column("SLOs kept", lambda p: p.slo_hit_rate, KEPT, decides=True, optional=True),
         Column("work lost", lambda p: p.lost_steps_share or None, SHARE, decides=True, optional=True),
         Column("preemptions", lambda p: p.preemptions),
         Column("moves", lambda p: p.moves),

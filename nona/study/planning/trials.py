@@ -50,6 +50,7 @@ from nona.study.planning.question import MILLE, Question
 from nona.study.preparation import Study
 from nona.study.rehearsal import QUICK_ROUNDS, rehearsed
 from nona.study.simulation import place
+from nona.tables import kept_text
 from nona.units import format_time
 
 RELAXATIONS = 3  # that a run covers
@@ -383,7 +384,11 @@ def _reason(
     worst = max(deciding, key=used.__getitem__)
     target, value = question.targets[worst], _seen(counts[worst])
     text = target.text(question.scenario.labels[target.model])
-    seen = format_time(value, 4) if target.share is None else f"{100 * value:.6g} % within the bound"
+    seen = (
+        format_time(value, 4)
+        if target.share is None
+        else f"{kept_text(value, target.share)} within the bound"
+    )
     verb = {"keeps": "kept", "misses": "missed", "open": "open"}[decision]
     return f"{text}: {verb}, {seen}"
 

@@ -15,7 +15,7 @@ from typing import TypedDict, Unpack
 from nona.errors import ScenarioError
 from nona.gpu_sharing.registry import WAYS
 from nona.planning.least import BESIDE, driven, least
-from nona.planning.verdict import counted, settle, verdict
+from nona.planning.verdict import Counts, counted, estimate_of, settle, verdict
 from nona.results import serverless
 from nona.results.document import Verdict
 from nona.scenario.schema import Scenario
@@ -27,7 +27,7 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import ServerlessResult, simulate_serverless_scenario, with_sharing
 from nona.study.sweep_numbers import with_value
 from nona.study.sweeps import Hear, unheard
-from nona.tables import percent_text
+from nona.tables import kept_text
 
 _NO_SOURCES = Sources()
 
@@ -138,7 +138,7 @@ def _nodes_for(
         if nodes not in tried:
             changed = with_value(scenario, "cluster.servers[0].count", nodes)
             tried[nodes] = _judged(changed, policy, asked, sources, nodes, workers)
-            kept = percent_text(tried[nodes].slo_hit_rate.mean)
+            kept = kept_text(tried[nodes].slo_hit_rate.mean)
             tell(f"{nodes} nodes keep {kept}", 1 - 0.85 ** len(tried))
         return tried[nodes].verdict == "keeps"
 
@@ -170,17 +170,19 @@ def _judged(
             oracle=False,
         )
 
+    def counts_of(result: ServerlessResult) -> Counts:
+        return counted([slo_ratios(system, r) for r in result.records[policy]], asked.target)
+
     def judge(result: ServerlessResult, look: int, looks: int) -> Verdict:
         if result.summaries[policy].state == "overloaded":
             return "misses"
-        counts = counted([slo_ratios(system, r) for r in result.records[policy]], asked.target)
-        return verdict([counts], [asked.target], ALPHA, look, looks)
+        return verdict([counts_of(result)], [asked.target], ALPHA, look, looks)
 
     settled = settle(simulate, judge, asked.replications, asked.first)
     summary = settled.result.summaries[policy]
     return serverless.TriedNodes(
         nodes=nodes,
-        slo_hit_rate=summary.slo_hit_rate,
+        slo_hit_rate=estimate_of(counts_of(settled.result)),
         replications=summary.replications,
         verdict=settled.verdict,
         usd_hour=cluster_usd_hour(system),

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from nona.errors import ScenarioError
 from nona.experiments import kept_pool
 from nona.options import Options
-from nona.planning.verdict import Settled, counted, looks_of, verdict
+from nona.planning.verdict import Counts, Settled, counted, estimate_of, looks_of, verdict
 from nona.results.document import Verdict
 from nona.results.serverless import (
     Knee,
@@ -115,6 +115,10 @@ class Seen:
         """True if a run had no steady state: then no more are needed."""
         return bool(self.parts) and self.state == "overloaded"
 
+    def counts(self, target: float) -> Counts:
+        """Calls and those within their SLOs, as a verdict on ``target`` takes them."""
+        return counted([r for part in self.parts for r in part.ratios], target)
+
     def runs(self) -> list[tuple[RunMeasures, float]]:
         """Measures and seconds of the window of every run."""
         return [pair for part in self.parts for pair in zip(part.runs, part.windows_s, strict=True)]
@@ -126,13 +130,12 @@ def _judging(target: float) -> Callable[[Seen, int, int], Verdict]:
     def judge(seen: Seen, look: int, looks: int) -> Verdict:
         if seen.overloaded:
             return "misses"
-        counts = counted([r for part in seen.parts for r in part.ratios], target)
-        return verdict([counts], [target], ALPHA, look, looks)
+        return verdict([seen.counts(target)], [target], ALPHA, look, looks)
 
     return judge
 
 
-def _point_of(value: float, settled: Settled[Seen]) -> OverPoint:
+def _point_of(value: float, settled: Settled[Seen], target: float) -> OverPoint:
     """The point of a settled test.
 
     Goodput: hits / seconds of the window, for each run, then as the others the mean over the runs.
@@ -147,7 +150,7 @@ def _point_of(value: float, settled: Settled[Seen]) -> OverPoint:
     return OverPoint.like(
         seen,
         value=value,
-        slo_hit_rate=mean_interval(mean(lambda r: r.all.hit_rate)).rate,
+        slo_hit_rate=estimate_of(seen.counts(target)),
         goodput_per_s=mean_interval(goodput).estimate,
         cost_per_call_usd=mean_interval(mean(lambda r: r.all.cost_per_call)).estimate,
         cost_per_hit_usd=mean_interval(mean(lambda r: r.cost_per_hit)).estimate,
@@ -200,7 +203,7 @@ class PolicySearch:
             try:
                 wanted = looks.send(seen)
             except StopIteration as end:
-                self.points[value] = _point_of(value, end.value)
+                self.points[value] = _point_of(value, end.value, asked.target)
                 return
 
     def knees(self) -> Search:

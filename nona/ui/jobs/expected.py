@@ -20,20 +20,30 @@ Options = Mapping[str, Any]
 START_S = 1.0  # of a process that waits, and of reading models that are known
 JOB_S = 1.5e-5  # of a simulated query
 PLACED_S, REHEARSED_S = 2.0, 6.0  # of each row of the workload; of each scheduler that rehearses
+SLICED = 2.0  # times as long where GPUs are shared: there are more executors, of several classes
 LOOKS = 24  # replications for a verdict, about
 FACTORS = 4  # loads and failures that a check tries
-_REQUEST_S, _CALL_S, _ROUND_S = 2e-3, 2e-4, 2e-3
+_REQUEST_S, _CALL_S, _ROUND_S = 2e-3, 4e-4, 2e-3
+
+
+def _sliced(scenario: Scenario) -> float:
+    shared = any(group.mig or group.mps for group in scenario.cluster.servers)
+    return SLICED if shared else 1.0
+
+
+def _place(scenario: Scenario) -> float:
+    return PLACED_S * len(scenario.workload) * _sliced(scenario)
 
 
 def _placed(scenario: Scenario, schedulers: Sequence[NamedSpec]) -> float:
     """Seconds before the first replication: a placement, and rehearsals."""
     known = [SCHEDULERS.find(s.name) for s in schedulers if s.name in SCHEDULERS]
-    placing = PLACED_S * len(scenario.workload) if any(s.needs_placement for s in known) else 0.0
+    placing = _place(scenario) if any(s.needs_placement for s in known) else 0.0
     return placing + REHEARSED_S * sum(bool(s.rehearsals) for s in known)
 
 
 def _queries(scenario: Scenario, runs: float = 1.0) -> float:
-    return JOB_S * scenario.simulation.jobs * runs
+    return JOB_S * _sliced(scenario) * scenario.simulation.jobs * runs
 
 
 def _simulate(scenario: Scenario, _options: Options) -> float:
@@ -61,7 +71,7 @@ def _swept(scenario: Scenario, options: Options) -> float:
     values = len(sweep["values"]) * (len(options["values"]) if "sweep" in options else 1)
     chosen = [s for s in scenario.schedulers if s.name in sweep["schedulers"]]
     jobs = sweep["jobs"] * sweep["replications"] * len(sweep["schedulers"])
-    seconds: float = values * (_placed(scenario, chosen) + JOB_S * jobs)
+    seconds: float = values * (_placed(scenario, chosen) + JOB_S * _sliced(scenario) * jobs)
     return seconds
 
 
@@ -85,7 +95,7 @@ def _training(scenario: Scenario, _options: Options) -> float:
 
 EXPECTED: Mapping[str, Callable[[Scenario, Options], float]] = MappingProxyType(
     {
-        "place": lambda scenario, options: PLACED_S * len(scenario.workload),
+        "place": lambda scenario, options: _place(scenario),
         "simulate": _simulate,
         "holds": _holds,
         "plan": _plan,

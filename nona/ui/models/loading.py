@@ -40,7 +40,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from nona.cost.measured import MeasuredTable, read_measured
 from nona.cost.options import CostOptions
-from nona.errors import JobError, NonaError
+from nona.errors import JobError, NonaError, reasons
 from nona.graph.dag import Dag
 from nona.graph.model import ModelGraph
 from nona.graph.node_link import to_node_link
@@ -413,7 +413,7 @@ def take_model(state: AppState, name: str, data: bytes) -> bool:
     try:
         state.uploads.add(name, data)
     except NonaError as error:
-        state.choices.complaints[UPLOAD_ERROR] = str(error)
+        state.choices.complaints[UPLOAD_ERROR] = "\n".join(reasons(error))
         return False
     state.choices.keep(replace(choosing, unread=name, before=state.model, replaced=replaced))
     state.model = name

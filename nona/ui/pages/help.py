@@ -93,7 +93,9 @@ HOW_TO = (
     HowTo("use measured times?", "*Times on* takes a table.", "models"),
     HowTo("add a GPU that is not listed?", "*Devices of your own*.", "scenario"),
     HowTo(
-        "know which parts run where?", "*Solve the placement*: probabilities with a proved gap.", "placement"
+        "know which parts run where?",
+        "*Solve the placement*: the best of many placements, compared by simulation.",
+        "placement",
     ),
     HowTo(
         "know how many servers I need?",

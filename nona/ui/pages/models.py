@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from nona.errors import NonaError
+from nona.errors import NonaError, reasons
 from nona.foreign import MOST_MODEL_BYTES
 from nona.graph.model import MissingDimensions, usual_sizes
 from nona.graph.registry import READERS
@@ -18,7 +18,7 @@ from nona.scenario.words import words
 from nona.sources.samples import load_sample, manifest, sample_names, workflows
 from nona.ui.models import loading
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import acting, label_text, nearest, plain, selector, whole
+from nona.ui.widgets.fields import acting, label_text, nearest, plain, selector, show_error, whole
 
 FIRST = ("googlenet", "resnet18", "bert_base", "llama2_7b", "moe_block", "rag_pipeline", "slides_example")
 DEVICE = "a100-40gb"
@@ -91,7 +91,7 @@ EXAMPLE = """{"nodes": [{"id": "a", "compute_ms": 3},
 
 def _upload(state: AppState) -> None:
     if complaint := state.choices.complaints.get(loading.UPLOAD_ERROR):
-        st.error(plain(complaint), icon=":material/error:")
+        show_error(complaint)
     st.file_uploader(
         upload_label(),
         help="It is read on this machine and sent nowhere else; weights are passed over. An ONNX file may "
@@ -127,7 +127,7 @@ def loaded_model(state: AppState, device: str) -> loading.Loaded | None:
     except MissingDimensions as question:
         _ask(state, question)
     except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
     return None
 
 
@@ -139,7 +139,7 @@ def _read_upload(state: AppState) -> None:
     except MissingDimensions:
         single = True  # it can be read once the sizes are known
     except NonaError as error:
-        state.choices.complaints[loading.UPLOAD_ERROR] = str(error)
+        state.choices.complaints[loading.UPLOAD_ERROR] = "\n".join(reasons(error))
         state.uploads.remove(choosing.unread)
         if choosing.replaced is not None:
             state.uploads.add(choosing.unread, choosing.replaced)

@@ -20,7 +20,16 @@ from nona.ui.form import field
 from nona.ui.models.loading import device_names, load_graph, load_measured
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import download_button
-from nona.ui.widgets.fields import acting, button, label_text, plain, selector, stored_name, upload
+from nona.ui.widgets.fields import (
+    acting,
+    button,
+    label_text,
+    plain,
+    selector,
+    show_error,
+    stored_name,
+    upload,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +209,7 @@ def _present(state: AppState, name: str, called: str, device: str) -> None:
     try:
         measured = load_measured(state)
     except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
         measured = None
     if measured is not None:
         st.success(

@@ -27,7 +27,7 @@ from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Node, colour, draw, el
 from nona.ui.widgets.downloads import download_button
-from nona.ui.widgets.fields import one_of, plain
+from nona.ui.widgets.fields import one_of, plain, show_error
 from nona.ui.widgets.results import picture, table, tiles
 from nona.units import (
     format_count,
@@ -64,7 +64,7 @@ def show_view(state: AppState, loaded: Loaded, device: str, view: str) -> None:
     try:
         spans = models_gain.idle_of(state, loaded)
     except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
         return
     about = partial(models_gain.headline, state, loaded, spans)
     if view == STEPS:
@@ -151,7 +151,7 @@ def show_both(state: AppState, loaded: Loaded, other: str, device: str, view: st
     try:
         second = load_model(state, other, device, state.scenario.contraction)
     except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
         return
     models = [(state.model, loaded), (other, second)]
     graph_views.side_by_side(state, models, graph_views.MODEL if view == OPERATORS else graph_views.TASKS)

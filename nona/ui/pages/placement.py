@@ -52,12 +52,12 @@ WORTH = 2  # steps: fewer need no figure
 
 
 def _live_search(job: Job) -> None:
-    steps = SearchProgress.from_json(job.live).steps
-    if not steps:
+    search = SearchProgress.from_json(job.live)
+    if not search.steps:
         return
-    st.markdown(f"**{plain(text.best_so_far(steps))}**")
+    st.markdown(f"**{plain(text.best_so_far(search))}**")
     st.caption("Cancel keeps it.")
-    _steps(steps, "live")
+    _steps(search.steps, "live")
 
 
 def solved_text(data: SolvedPlacement) -> str:

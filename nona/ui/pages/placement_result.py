@@ -16,7 +16,7 @@ from nona.report.placements.text import (
 )
 from nona.report.times import off_text
 from nona.results import placement
-from nona.tables import percent_text, time_text
+from nona.tables import kept_text, percent_text, time_text
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Node, draw, el
 from nona.ui.widgets.fields import plain
@@ -124,7 +124,7 @@ def _others(data: placement.PlacementOutcome) -> str:
     if local is None:
         local_text = "local overloads GPUs"
     else:
-        local_text = f"local {percent_text(local) if comparison.is_slo(data.nona) else time_text(local)}"
+        local_text = f"local {kept_text(local) if comparison.is_slo(data.nona) else time_text(local)}"
     return f"{local_text}; {comparison.against(data, 'spread')}"
 
 

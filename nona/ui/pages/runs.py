@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-from nona.errors import NonaError, StoreError
+from nona.errors import NonaError, StoreError, reasons
 from nona.foreign import MOST_BUNDLE_BYTES
 from nona.report.saved import answers, answers_figure, changes_text, date_text
 from nona.report.text import counted
@@ -35,7 +35,7 @@ from nona.ui.session.state import OPENED, AppState
 from nona.ui.shell.run_keeper import ONLY_SAVED, PLACES, comes_back, kind_of, show_result, store
 from nona.ui.shell.scenario_bar import run_link
 from nona.ui.widgets.downloads import download_button, file_stem
-from nona.ui.widgets.fields import button, one_of, plain
+from nona.ui.widgets.fields import button, one_of, plain, show_error
 from nona.ui.widgets.results import picture, table
 from nona.units import format_size
 
@@ -49,13 +49,13 @@ def _attempt(state: AppState, call: Callable[[], T]) -> T | None:
     try:
         return call()
     except NonaError as error:
-        state.choices.complaints[PLACE] = str(error)
+        state.choices.complaints[PLACE] = "\n".join(reasons(error))
         return None
 
 
 def _complaint(state: AppState) -> None:
     if complaint := state.choices.complaints.get(PLACE):
-        st.error(plain(complaint), icon=":material/error:")
+        show_error(complaint)
 
 
 def _cookie_hint() -> None:
@@ -243,7 +243,7 @@ def _share(item: SavedItem) -> None:
         try:
             link, obstacle = run_link(own.contents(item.id), item.name)
         except NonaError as error:
-            st.error(plain(str(error)), icon=":material/error:")
+            show_error(error)
             return
         if link:
             with st.container(key="share-link"):

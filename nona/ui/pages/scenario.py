@@ -21,7 +21,7 @@ from nona.ui.pages.scenario_workload import load_gauges, row_editor, trace_uploa
 from nona.ui.pages.workload_facts import rates_of
 from nona.ui.session.page_list import page_file
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import button, plain, shown_at_once
+from nona.ui.widgets.fields import button, show_error, shown_at_once
 from nona.ui.widgets.results import tiles
 from nona.ui.widgets.terms import guide_link
 from nona.units import format_number, format_size
@@ -34,7 +34,7 @@ def clusters_of(state: AppState) -> tuple[Cluster | None, Cluster | None]:
         everything = Cluster.from_spec(spec, engines=True)
         return everything, None if all(g.engine for g in spec.servers) else Cluster.from_spec(spec)
     except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
         return None, None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from nona.errors import HardwareError, NonaError
+from nona.errors import HardwareError, NonaError, reasons
 from nona.hardware.device import find_device, user_devices
 from nona.hardware.mig import (
     MigLayout,
@@ -37,7 +37,7 @@ from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
 from nona.ui.widgets.downloads import download_button
-from nona.ui.widgets.fields import acting, plain
+from nona.ui.widgets.fields import acting, plain, show_error
 from nona.ui.widgets.results import table
 from nona.units import format_size
 
@@ -198,7 +198,7 @@ def edit_layout(state: AppState, group: int, board: str, wish: object) -> None:
     try:
         _set_layout(state, group, _edited(_shown_layout(state, group, board), wish))
     except HardwareError as error:
-        state.choices.complaints[note] = str(error)
+        state.choices.complaints[note] = "\n".join(reasons(error))
 
 
 def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
@@ -207,7 +207,7 @@ def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
     try:
         parted = read_mig_parted(data, board)
     except HardwareError as error:
-        state.choices.complaints[note] = str(error)
+        state.choices.complaints[note] = "\n".join(reasons(error))
         return
     by_group = state.choices.of(PartedFiles).by_group
     state.choices.keep(PartedFiles({**by_group, group: (board, parted)}))
@@ -289,7 +289,7 @@ def _instances(state: AppState, group: int, layout: MigLayout) -> None:
         laid = laid_instances(device, layout)
         speeds, origin = _speeds(state, device.name, [i.executor for i in laid])
     except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
         return
     alt = "Instances of the layout with memory, compute and speed"
     table(instances(laid, speeds), f"instances-{group}", alt)

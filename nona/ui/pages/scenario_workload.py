@@ -27,7 +27,7 @@ from nona.ui.pages.scenario_edits import remove_row
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import draw, el
-from nona.ui.widgets.fields import field_error, plain, selector, upload
+from nona.ui.widgets.fields import field_error, plain, selector, show_error, upload
 from nona.units import format_number, format_time, quantity_text
 
 WHOLE, SHARE, COLUMN = "all its arrivals", "a share of them", "those with a value"
@@ -161,7 +161,7 @@ def _preview(state: AppState, name: str) -> None:
             sample = arrival_sample(recorded, 0.0, state.scenario.seed, name)
             draw(f"trace-{name}", workload_facts.arrivals_picture(sample, recorded, 4, ""))
     except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
 
 
 def _trace_text(times: Sequence[float]) -> str:
@@ -268,7 +268,7 @@ def _pictures(state: AppState, index: int, load: Offered | None, queries: float)
     try:
         cost, sample = workload_facts.fastest(state, index), workload_facts.sample_of(state, index)
     except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
         return
     share = load.shares[index] if load else None
     draw(

@@ -12,7 +12,7 @@ from nona.results.serverless_charts import PlatformLive, ServerlessOutcome
 from nona.scenario.file import scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.simulation.sizes import auto_warmup
 from nona.study.serverless.preparation import prepare_serverless
-from nona.tables import share_text
+from nona.tables import kept_text, share_text
 from nona.ui.jobs.registry import Job
 from nona.ui.models.loading import fetch
 from nona.ui.pages.run_page import RunPage, Tab
@@ -139,10 +139,10 @@ def _policies(live: PlatformLive) -> Node:
     def row(name: str) -> PolicyLine:
         so_far = live.policies[name]
         hits, cost = so_far.hits, so_far.cost_per_call_usd
-        numbers = () if hits is None else (share_text(hits, 1), _cost_text(cost))
+        numbers = () if hits is None else (kept_text(hits), _cost_text(cost))
         return PolicyLine(name, scheduler_style(name).colour, so_far.curve, numbers)
 
-    hits = [f"{n} {share_text(h, 1)}" for n in live.order if (h := live.policies[n].hits) is not None]
+    hits = [f"{n} {kept_text(h)}" for n in live.order if (h := live.policies[n].hits) is not None]
     return policies_panel(
         "first run, warm-up included",
         f"SLOs kept so far, warm-up included: {', '.join(hits) or 'none known yet'}.",

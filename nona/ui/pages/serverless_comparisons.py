@@ -40,7 +40,7 @@ from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.tasks.desk import WaysAsked
-from nona.ui.widgets.fields import plain, share_to_keep, whole
+from nona.ui.widgets.fields import plain, share_to_keep, show_error, whole
 from nona.ui.widgets.results import chart, picture, table
 
 
@@ -92,7 +92,7 @@ def _asked(state: AppState) -> OverRequest | None:
     try:
         values = parse_values(text, number.unit, "Values")
     except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
         return None
     spec = state.scenario.serverless
     return OverRequest(

@@ -20,7 +20,7 @@ from nona.ui.models.loading import fetch
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import whose
-from nona.ui.widgets.fields import late, plain, stored_name, upload
+from nona.ui.widgets.fields import late, show_error, stored_name, upload
 from nona.ui.widgets.results import table
 
 PATH = ("serverless", "functions")
@@ -88,7 +88,7 @@ def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     try:
         system = _system(state)
     except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
     else:
         alt = "Every function: seconds at the smallest configuration, on the CPU, on one and on all vGPUs"
         table(function_times(system), "serverless-function-times", alt)

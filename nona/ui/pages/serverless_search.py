@@ -22,7 +22,7 @@ from nona.study.serverless.preparation import prepare_serverless
 from nona.ui.pages.serverless_results import choose_one
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import declare
-from nona.ui.widgets.fields import plain, whole
+from nona.ui.widgets.fields import plain, show_error, whole
 from nona.ui.widgets.results import table
 
 _component = declare("searchview", why="no chart steps through a tree by keys and states reasons")
@@ -56,7 +56,7 @@ def search_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     try:
         system, planner = _planner(state)
     except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
         return
     ask = _ask(system)
     explanation = explain(planner, ask)

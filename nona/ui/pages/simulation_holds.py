@@ -7,7 +7,6 @@ import streamlit as st
 from nona.report.holds import HELD, holds_finding, holds_note
 from nona.report.plan import day_of
 from nona.results.planning import HoldsOutcome
-from nona.schedulers.registry import get_scheduler
 from nona.ui.pages.run_page import Run, ended_early, run_area
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
@@ -31,7 +30,7 @@ def holds_panel(state: AppState) -> None:
             return
         names = list(dict.fromkeys(s.name for s in state.scenario.schedulers))
         kept = st.session_state.get(KEY)
-        scheduler = kept if kept in names else _usual(names)
+        scheduler = kept if kept in names else names[0]
         run_area(
             state,
             Run(
@@ -56,11 +55,6 @@ def ask_again(state: AppState, outcome: HoldsOutcome) -> str:
     scheduler = outcome.report.option.scheduler
     choose(state, KEY, scheduler)
     return f"{state.fingerprint('holds')} {HoldsAsked(scheduler=scheduler)}"
-
-
-def _usual(names: list[str]) -> str:
-    """The first of them that reads queues: where they can be read, those do better."""
-    return next((name for name in names if get_scheduler(name).reads_queues), names[0])
 
 
 def _choice(names: list[str], scheduler: str) -> None:

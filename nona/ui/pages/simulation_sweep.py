@@ -37,7 +37,7 @@ from nona.ui.pages.simulation_sweep_settings import (
 from nona.ui.pages.simulation_what_if import changed_text
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import download_button
-from nona.ui.widgets.fields import choose_one, one_of, plain, unbroken
+from nona.ui.widgets.fields import choose_one, one_of, plain, show_error, unbroken
 from nona.ui.widgets.results import picture, table
 
 BEST = "the best in each cell"
@@ -76,7 +76,7 @@ def sweep_panel(state: AppState) -> None:
     try:
         run = _run(state)
     except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
         return
     run_area(state, run)
 

@@ -24,7 +24,7 @@ from nona.ui.session.live import Question, Shown, question
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs, whose
 from nona.ui.shell.job_panel import progress_text
-from nona.ui.widgets.fields import label_text, plain
+from nona.ui.widgets.fields import label_text, plain, show_error
 from nona.ui.widgets.results import chart, table
 from nona.units import format_bandwidth, format_time
 
@@ -202,7 +202,7 @@ def _panel(state: AppState, revision: int) -> None:
         changed = changed_text(state)
     except NonaError as error:
         changed = ""
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
     _head(state, bool(changed))
     with st.grid(5, min_column_width=150):
         for key, slider in _SLIDERS.items():

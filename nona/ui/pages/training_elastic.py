@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from nona.errors import NonaError
+from nona.errors import NonaError, reasons
 from nona.report.text import counted
 from nona.report.training.figures import MEASURES, elastic_style, job_figure, measure_title, time_figure
 from nona.report.training.findings import hours_text, job_label, jobs_text
@@ -29,7 +29,7 @@ from nona.ui.pages.training_results import ADVICE, POLL_S, answer, checks, files
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import draw
 from nona.ui.widgets.downloads import Files, file_stem, frame_files
-from nona.ui.widgets.fields import choose_one, listed, plain
+from nona.ui.widgets.fields import choose_one, listed, plain, show_error
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import chart, table
 from nona.ui.widgets.terms import term
@@ -112,7 +112,7 @@ def _upload(state: AppState) -> None:
         try:
             names = [state.uploads.add(file.name, file.getvalue()) for file in st.session_state[key]]
         except NonaError as error:
-            state.choices.complaints[_COMPLAINT] = str(error)
+            state.choices.complaints[_COMPLAINT] = "\n".join(reasons(error))
             return
         files = set(state.uploads.names())
         profiles = ProfilesSpec() if set(_TABLES) <= files else None
@@ -136,7 +136,7 @@ def _upload(state: AppState) -> None:
         f"{', '.join(_TABLES)}, with the columns of those that ship.",
     )
     if state.choices.complaints.get(_COMPLAINT):
-        st.error(plain(state.choices.complaints[_COMPLAINT]), icon=":material/error:")
+        show_error(state.choices.complaints[_COMPLAINT])
 
 
 def _cluster(state: AppState) -> None:

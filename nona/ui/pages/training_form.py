@@ -24,7 +24,17 @@ from nona.ui.form import field, fields, form, help_text, switch
 from nona.ui.pages.scenario_edits import REGION_GROUPS, Groups, groups_of, remove_group, replace_groups
 from nona.ui.session.state import AppState
 from nona.ui.widgets.downloads import download_button
-from nona.ui.widgets.fields import acting, button, field_error, label_text, late, listed, plain, upload
+from nona.ui.widgets.fields import (
+    acting,
+    button,
+    field_error,
+    label_text,
+    late,
+    listed,
+    plain,
+    show_error,
+    upload,
+)
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
 from nona.ui.widgets.results import table
 
@@ -128,7 +138,7 @@ def _first_jobs(state: AppState) -> None:
     try:
         jobs = prepare_training(state.scenario, state.uploads.sources).jobs
     except NonaError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_error(error)
         return
     st.caption(f"{counted(len(jobs), 'job')}; the first ones:")
     alt = "The first jobs of the file, with their GPUs, lengths and arrivals"

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any
 
-from nona.errors import NonaError, ScenarioError
+from nona.errors import NonaError, reasons
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources, file_names, unused_name, with_files_renamed
@@ -36,7 +36,7 @@ class Problems:
 
     @classmethod
     def of(cls, what: str, error: NonaError, text: str = "") -> Problems:
-        return cls(what, error.problems if isinstance(error, ScenarioError) else (str(error),), text)
+        return cls(what, reasons(error), text)
 
 
 VARIABLE = "NONA_SCENARIO"  # path of a scenario file or bundle, set by `nona app SCENARIO`
@@ -150,7 +150,7 @@ def open_shipped_scenario(state: AppState, name: str, changes: Mapping[str, floa
         for file in file_names(scenario):
             state.uploads.add(PurePath(file).name, (folder / file).read_bytes())
     except (NonaError, OSError) as error:
-        state.choices.complaints["demo-error"] = str(error)
+        state.choices.complaints["demo-error"] = "\n".join(reasons(error))
         return False
     state.adopt(scenario)
     state.show_first_model()

@@ -33,7 +33,7 @@ class Choices:
     """One frozen value of each type that a page keeps, and the lines that say what went wrong.
 
     A page defines the type, with defaults for a reader who has not chosen yet, and replaces the value as a
-    whole. ``complaints`` holds one line of error for each place that shows one.
+    whole. ``complaints`` holds the errors of each place that shows some, a line each.
 
     >>> @dataclass(frozen=True)
     ... class Size:

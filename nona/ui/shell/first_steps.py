@@ -12,7 +12,7 @@ from nona.sources.samples import scenario_names, scenario_title
 from nona.ui.session.kept import choose
 from nona.ui.session.opening import open_shipped_scenario
 from nona.ui.session.state import AppState
-from nona.ui.widgets.fields import button, plain
+from nona.ui.widgets.fields import button, show_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def demo_cards(state: AppState, page: str, demos: Iterable[Demo]) -> None:
 def demo_error(state: AppState) -> None:
     """Show the error of the last demo that could not be opened."""
     if state.choices.complaints.get("demo-error"):
-        st.error(plain(state.choices.complaints["demo-error"]), icon=":material/error:")
+        show_error(state.choices.complaints["demo-error"])
 
 
 def start_card(

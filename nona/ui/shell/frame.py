@@ -21,7 +21,7 @@ from nona.scenario.schema import Scenario
 from nona.simulation.compiled.build import is_ready
 from nona.simulation.compiled.families import FAMILIES, compiling
 from nona.study.planning.question import cluster_cost, cost_note
-from nona.tables import percent_text
+from nona.tables import kept_text
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.models.loading import tidying
 from nona.ui.server.streamlit_private import received
@@ -132,9 +132,7 @@ def _last_run(state: AppState) -> Fact | None:
 
 
 def _hits(state: AppState, kind: str, page: str, best: str | None, rate: float | None) -> Fact | None:
-    return (
-        None if rate is None else _best(state, kind, page, best, f"{percent_text(rate)} SLO hits", "SLO hits")
-    )
+    return None if rate is None else _best(state, kind, page, best, f"{kept_text(rate)} SLO hits", "SLO hits")
 
 
 def _best(state: AppState, kind: str, page: str, best: str | None, value: str, what: str) -> Fact | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from nona.errors import JobError
 from nona.report.simulations.report import SimulatedRun
+from nona.report.text import ordinal
 from nona.scenario.file import scenario_to_mapping
 from nona.ui.jobs.expected import about_text, expected_s
 from nona.ui.jobs.kinds import KINDS
@@ -38,6 +39,7 @@ def moved_on(job: Job | None, every_s: float | None) -> bool:
 def progress_text(job: Job) -> str:
     """Progress: what runs, the estimated time left; before the start, the place in line.
 
+    Until the work itself shows how fast it goes, what it was expected to take says what is left.
     Of a cancelled job: how far it had come.
     """
     if job.status == "cancelled":
@@ -48,9 +50,12 @@ def progress_text(job: Job) -> str:
     if job.loads:
         return "Starting a process for it, which first loads its libraries: a few seconds"
     share = f"{100 * job.fraction:.0f} %"
-    parts = ["" if share == "0 %" else share, job.text]
-    if job.remaining_s is not None:
-        parts.append(f"about {duration(job.remaining_s)} left")
+    parts, left_s = ["" if share == "0 %" else share, job.text], job.remaining_s
+    if left_s is None and job.expected_s and not job.open_ended:
+        usual_s = jobs().pace(job.kind) * job.expected_s - job.elapsed_s
+        left_s = usual_s if usual_s >= LONG_S else None
+    if left_s is not None:
+        parts.append(f"about {duration(left_s)} left")
     elif job.elapsed_s >= LONG_S:
         parts.append(f"{duration(job.elapsed_s)} so far")
     return " · ".join(p for p in parts if p)
@@ -73,17 +78,7 @@ def _waiting_text(running: Sequence[str], ahead: int, seconds: float | None) -> 
     start = "start time not known yet"
     if seconds is not None:
         start = f"starts in about {duration(max(1.0, round(seconds)))}"
-    return f"{begin}: {_ordinal(ahead + 1)} in line, {start}"
-
-
-def _ordinal(number: int) -> str:
-    """A place as English writes it.
-
-    >>> [_ordinal(n) for n in (1, 2, 3, 4, 11, 12, 13, 21, 102, 113)]
-    ['1st', '2nd', '3rd', '4th', '11th', '12th', '13th', '21st', '102nd', '113th']
-    """
-    teen = number % 100 in (11, 12, 13)
-    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+    return f"{begin}: {ordinal(ahead + 1)} in line, {start}"
 
 
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})

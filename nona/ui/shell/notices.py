@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from nona.errors import NonaError
+from nona.errors import NonaError, reasons
 from nona.scenario.gate import one_line
 from nona.sources.lookup import named_files
 from nona.sources.opening import is_bundle
@@ -16,7 +16,7 @@ from nona.ui.session.state import AppState
 from nona.ui.session.workspace import saving_problem
 from nona.ui.session.workspace_files import Restored
 from nona.ui.widgets.downloads import download_button
-from nona.ui.widgets.fields import button, plain
+from nona.ui.widgets.fields import button, plain, show_error
 
 KINDS = {
     "model": "model",
@@ -112,7 +112,7 @@ def missing_notice(state: AppState) -> None:
             help="Files are matched by name. If one file is missing and you add one, any name will do.",
         )
         if complaint := state.choices.complaints.get(_ADDED):
-            st.error(plain(complaint), icon=":material/error:")
+            show_error(complaint)
 
 
 def _add(state: AppState, key: str) -> None:
@@ -129,7 +129,7 @@ def _add(state: AppState, key: str) -> None:
             else:
                 state.choices.complaints[_ADDED] = f"{file.name} is none of {', '.join(names)}; rename it."
         except NonaError as error:
-            state.choices.complaints[_ADDED] = str(error)
+            state.choices.complaints[_ADDED] = "\n".join(reasons(error))
 
 
 def kept_notice(state: AppState) -> None:

@@ -99,7 +99,8 @@ def _take(state: AppState, name: str, data: bytes, page: str) -> None:
         _take_table(state, name, data, page)
     elif ending.endswith(MODELS) and not _is_scenario(name, data):
         if not take_model(state, name, data):
-            state.choices.keep(Problems(name, (state.choices.complaints[UPLOAD_ERROR],)))
+            lines = state.choices.complaints[UPLOAD_ERROR].splitlines()
+            state.choices.keep(Problems(name, tuple(lines)))
         state.go_to = page_file("models")
     else:
         open_file(state, name, data)

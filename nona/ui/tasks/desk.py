@@ -126,11 +126,11 @@ class PlacingWatch:
         self._clock, self._told, self._began = clock, float("-inf"), clock()
         self._stage: Stage | None = None
 
-    def take(self, progress: PlacingProgress) -> None:
-        """Take in a report; the first of a stage is always passed on."""
+    def take(self, progress: PlacingProgress) -> bool:
+        """Take in a report, and return whether it was passed on; the first of a stage always is."""
         now = self._clock()
         if progress.stage == self._stage and now - self._told < EVERY_S:
-            return
+            return False
         self._stage, self._told = progress.stage, now
         parts = [f"{self._before}{TEXTS[progress.stage]}"]
         if progress.runs:
@@ -141,6 +141,7 @@ class PlacingWatch:
         fraction = self._first + (self._last - self._first) * progress.share
         phase = {"phase": PLACEMENT} if self._before else {}  # else it is what the job is for
         self._desk.emit({"fraction": fraction, "text": ", ".join(parts), "open": True, **phase})
+        return True
 
 
 def _left_at_most_s(elapsed_s: float, share: float) -> float | None:

@@ -12,7 +12,7 @@ from nona.results import planning
 from nona.results.placement import SearchProgress, SolvedPlacement
 from nona.study import simulation
 from nona.study.outcome import about, placement_outcome
-from nona.study.placing import SearchSteps
+from nona.study.placing import PlacingProgress, SearchSteps
 from nona.study.planning.holds import holds
 from nona.study.planning.plan import PlanProgress, plan, plan_outcome
 from nona.study.preparation import Study
@@ -37,8 +37,12 @@ class _Search:
 
     def better(self, placement: Placement) -> None:
         self.found.add(placement)
-        self._desk.emit({"live": SearchProgress(steps=self.found.steps).to_json()})
+        self.tell(self.found.steps[-1].candidates)
         self._desk.emit({"best": self.outcome(self.found.best or placement).to_json()})
+
+    def tell(self, candidates: int) -> None:
+        """Report the steps, and how many candidates the best so far has met."""
+        self._desk.emit({"live": SearchProgress(steps=self.found.steps, candidates=candidates).to_json()})
 
     def outcome(self, placement: Placement, known: bool = False) -> SolvedPlacement:
         """Everything that is shown of a placement; local and spread are the same beside every step."""
@@ -61,7 +65,12 @@ def place_scenario(spec: Mapping[str, Any], desk: task_desk.Desk) -> SolvedPlace
     search = _Search(prepared, desk)
     was_solved = is_solved(prepared, desk.cache)
     watch = task_desk.PlacingWatch(desk, READ, COMPARE)
-    placement = simulation.place(prepared, desk.cache, desk.check, search.better, on_progress=watch.take)
+
+    def progressed(progress: PlacingProgress) -> None:
+        if watch.take(progress) and search.found.steps:
+            search.tell(progress.candidates)
+
+    placement = simulation.place(prepared, desk.cache, desk.check, search.better, on_progress=progressed)
     desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
     return search.outcome(placement, was_solved)
 

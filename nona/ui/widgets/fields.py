@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from nona.errors import NonaError
+from nona.errors import NonaError, reasons
 from nona.scenario.gate import place_text
 from nona.scenario.words import title_of
 from nona.ui.session.editing import PlacePath
@@ -69,6 +69,13 @@ def plain(text: str) -> str:
     """
     text = _ADDRESS.sub("\\g<0>\u2060", text)
     return _SIGNS.sub(r"\\\g<0>", re.sub(r"[\r\n]", " ", text))
+
+
+def show_error(problem: NonaError | str) -> None:
+    """An error, or what is kept of one, with a line of its own for each thing that is wrong."""
+    lines = problem.splitlines() if isinstance(problem, str) else reasons(problem)
+    bullet = "" if len(lines) == 1 else "- "
+    st.error("\n".join(f"{bullet}{plain(line)}" for line in lines), icon=":material/error:")
 
 
 def unbroken(text: str) -> str:
@@ -210,11 +217,11 @@ def upload(
         try:
             take(file.name, file.getvalue())
         except NonaError as error:
-            state.choices.complaints[topic] = str(error)
+            state.choices.complaints[topic] = "\n".join(reasons(error))
 
     st.file_uploader(label, key=key, on_change=taken, max_upload_size=64, help=hint)
     if complaint := state.choices.complaints.get(topic):
-        st.error(plain(complaint), icon=":material/error:")
+        show_error(complaint)
 
 
 def stored_name(name: str, ending: str) -> str:
