@@ -77,7 +77,7 @@ def beside_vllm() -> MeasuredRun:
         }
     )
     study = prepare_language(scenario, Sources(held={MEASURED: requests}))
-    (run,) = simulate_language(study, readable=True).runs["round-robin"]
+    (run,) = simulate_language(study).runs["round-robin"]
     rows = shipped_table("nona.language", f"data/{MEASURED}")
     first_s, last_s = (np.array([float(row[key]) for row in rows]) for key in ("ttft_s", "e2e_s"))
     more = run.requests.outputs - 1

@@ -40,6 +40,10 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
             f"--scheduler {others[0]!r}: it is for rows of tasks, and all rows ask language models; choose "
             f"one of {', '.join(ROUTERS)}."
         )
+    if arguments.engine == "simpy" and not scenario.workload:
+        raise SimulationError(
+            "--engine simpy: language models have one engine, the compiled one; leave it out."
+        )
     own_files = not scenario.workload  # else they are those of the queries
     if own_files:
         check_places(arguments.records, arguments.trace, arguments.html)
@@ -47,7 +51,6 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
     line = ProgressLine(quiet=arguments.json)
     result = simulate_language(
         study,
-        readable=arguments.engine == "simpy",
         steps=TRACED if arguments.html or (own_files and (arguments.trace or arguments.save)) else 0,
         on_progress=lambda router, share: line.tell(router, share),
     )

@@ -1,215 +1,374 @@
-"""The engines as they are read: one event after the other, one request after the other.
+"""The loop of language engines over arrays: one event after the other, one request after the other.
 
 At one instant steps end, then KV joins links, then it arrives, then requests arrive, then engines compose: a
-request that arrives at the instant a step ends may join the next. :mod:`nona.language.machine` is the same
-over arrays, bit for bit.
+request that arrives at the instant a step ends may join the next. It is compiled; on a state of
+``numpy.recarray`` it runs as plain Python too, step by step.
 """
 
 from __future__ import annotations
 
 import math
-from heapq import heappop, heappush
+from typing import Any
 
-import numpy as np
-
-from nona.language.records import REFUSED, STEP, Requests, Run, Sums, Times, Window, add_gap, add_step
-from nona.language.routers import NUMBERS, make_board, route
-from nona.language.server import Request, Server
-from nona.language.system import BLOCK_TOKENS, LanguageSystem, blocks_of
-from nona.random_streams import RandomStreams
-from nona.simulation.reference.links import Lane
-from nona.simulation.workload import link_background
+from nona.language.records import add_gap, add_step
+from nona.language.routers import route
+from nona.language.server import (
+    compose,
+    decoding,
+    hold,
+    keep_prefix,
+    leave,
+    left_of,
+    release,
+    reserve_less,
+    runner,
+    wait,
+)
+from nona.language.state import PREFILL, SGLANG, STATIC, State
+from nona.language.system import BLOCK_TOKENS, blocks_of, step_seconds
+from nona.simulation.compiled.memory import drop_first, push
 
 STEP_END, HOP, DELIVERY, ARRIVAL, COMPOSE = range(5)
+DONE, REPORT, BACKGROUND = range(3)  # why the loop came back
+KIND_BIT = 40  # an event's key is its kind, then the number of its request or engine
+NEVER = 1 << 60
 
 
-class Loop:
-    """One run: the servers, the links between them, the requests, what is measured."""
-
-    def __init__(self, system: LanguageSystem, requests: Requests, router: str, window: Window) -> None:
-        self.system, self.drawn, self.router, self.window = system, requests, NUMBERS[router], window
-        self.board, self.places = make_board(system, requests), system.places
-        self.servers = [Server(e, engine, self.board) for e, engine in enumerate(system.engines)]
-        self.requests = [
-            Request(k, requests, system.rows[row].priority) for k, row in enumerate(requests.row)
-        ]
-        self.next_of_loop = requests.first_of_loops(len(system.rows)).tolist()
-        streams = RandomStreams(system.seed, window.replication)
-        self.links = [
-            (Lane(link_background(others, streams, name, capacity)), capacity)
-            for capacity, name, others in system.links
-        ]
-        self.events: list[tuple[float, int, int]] = []
-        self.due: set[int] = set()
-        self.now, self.begin_s, self.close_s = 0.0, math.inf, math.inf
-        self.arrived, self.left = 0, window.jobs
-        self.sums = Sums.zero(len(system.engines), len(system.rows))
-        self.steps = np.zeros((len(system.engines), window.steps), dtype=STEP)
-
-    def run(self) -> Run:
-        """Simulate until the measured requests are complete."""
-        for number in np.flatnonzero(np.isfinite(self.drawn.arrival_s)).tolist():
-            heappush(self.events, (float(self.drawn.arrival_s[number]), ARRIVAL, number))
-        while self.events and (self.left or self.events[0][0] <= self.now):
-            self.now, kind, number = heappop(self.events)
-            if kind == STEP_END:
-                self._end_step(self.servers[number])
-            elif kind == HOP:
-                self._go_on(self.requests[number])
-            elif kind == DELIVERY:
-                self._deliver(self.requests[number])
-            elif kind == ARRIVAL:
-                self._arrive(self.requests[number])
-            else:
-                self._compose(self.servers[number])
-        times = Times(*(np.array([getattr(r, name) for r in self.requests]) for name in Times._fields))
-        over_s = min(self.now, self.close_s)
-        return Run(self.drawn, times, self.sums, self.steps, self.window, self.begin_s, over_s)
-
-    def _arrive(self, r: Request) -> None:
-        r.arrival_s, r.rank = self.now, self.arrived
-        if self.arrived == self.window.first:
-            self.begin_s = self.now if self.window.first else 0.0
-        if self.arrived == self.window.first + self.window.jobs:
-            self.close_s = self.now
-        self.arrived += 1
-        r.engine = self._routed(r, 2 * r.row, r.prefix)
-        if r.engine == REFUSED:
-            self._complete(r, math.nan)
+def advance(s: State) -> int:
+    """Run until it is done, a report is due, or background is wanted."""
+    c = s.clock[0]
+    while True:
+        now, key, other_s = math.inf, NEVER, math.inf
+        for k in range(c.engines + 2):
+            at_s, at_key = math.inf, NEVER
+            if k == c.engines:
+                if c.next_open < c.opens:
+                    at_s, at_key = s.requests[c.next_open].arrival_s, (ARRIVAL << KIND_BIT) + c.next_open
+            elif k > c.engines:
+                if c.events > 0:
+                    at_s, at_key = s.events[0].time_s, s.events[0].key
+            elif s.engines[k].busy:
+                at_s, at_key = s.engines[k].end_s, k
+            elif s.engines[k].due:
+                at_s, at_key = s.engines[k].due_s, (COMPOSE << KIND_BIT) + k
+            if at_s < now or (at_s == now and at_key < key):
+                other_s = now
+                now, key = at_s, at_key
+            elif at_s < other_s:
+                other_s = at_s
+        if key == NEVER or (c.left == 0 and now > c.now_s):
+            return DONE
+        if now >= c.drawn_s:
+            return BACKGROUND
+        c.now_s = now
+        kind, number = key >> KIND_BIT, key & ((1 << KIND_BIT) - 1)
+        if kind == STEP_END:
+            end_step(s, number)
+        elif kind == COMPOSE:
+            if c.apart and c.next_open < c.opens:  # engines meet at arrivals alone
+                other_s = s.requests[c.next_open].arrival_s
+            begin_step(s, number, now, other_s)
+        elif kind == ARRIVAL and number < c.opens:
+            c.next_open += 1
+            arrive(s, number)
         else:
-            self._join(self.servers[r.engine], r)
-
-    def _routed(self, r: Request, turn: int, prefix: int) -> int:
-        outputs = self.system.rows[r.row].lengths.mean_outputs
-        places = self.places[turn]
-        to = route(self.router, self.board, places, turn, r.most_blocks, r.inputs, outputs, prefix)
-        if to != REFUSED:
-            self.board.requests[to] += 1
-        return to
-
-    def _join(self, server: Server, r: Request) -> None:
-        server.join(r, self.now)
-        self._wake(server)
-
-    def _wake(self, server: Server) -> None:
-        """An idle engine composes once all of this instant has happened."""
-        if server.end_s <= self.now and server.number not in self.due:
-            self.due.add(server.number)
-            heappush(self.events, (self.now, COMPOSE, server.number))
-
-    def _compose(self, server: Server) -> None:
-        self.due.discard(server.number)
-        server.compose(self.now)
-        if server.members:
-            server.end_s = self.now + server.seconds()
-            heappush(self.events, (server.end_s, STEP_END, server.number))
-            if self.begin_s <= self.now < self.close_s:
-                self._measure(server)
-
-    def _measure(self, server: Server) -> None:
-        tokens = np.zeros(len(self.system.rows), dtype=np.int64)
-        for row, kept in server.cache.prefix_tokens.items():
-            tokens[row] += kept
-        for r in server.running:
-            tokens[r.row] += r.computed + r.step - BLOCK_TOKENS * max(0, r.taken)
-        decodes = sum(r.decodes for r in server.members)
-        prefill = sum(r.step for r in server.members if not r.decodes)
-        add_step(
-            self.sums, self.steps, server.number, self.now, server.end_s, decodes, prefill,
-            tokens, len(server.running), len(server.waiting), server.cache.hits,
-        )  # fmt: skip
-        server.cache.hits = 0
-
-    def _end_step(self, server: Server) -> None:
-        begin_s = server.composed_s
-        measured = self.begin_s <= begin_s < self.close_s
-        steady = [0] * len(self.system.rows)  # tokens that came one step after the one before
-        for r in server.members:
-            r.computed += r.step
-            r.step = 0
-            server.cache.keep_prefix(r)
-            if r.left:
-                continue
-            prefills = server.engine.role == "prefill"
-            if prefills and self.system.first_token == "decode":
-                r.computed -= 1  # the other side computes the last token of the prompt again
+            drop_first(s.events, c.events)
+            c.events -= 1
+            if kind == HOP:
+                go_on(s, number)
+            elif kind == DELIVERY:
+                deliver(s, number)
             else:
-                self._make_token(server, r, measured, steady)
-            if r.made == r.outputs:
-                self._leave(server, r)
-                server.cache.release(r)
-                self._complete(r, self.now)
-            elif prefills:
-                self._send(server, r)
-        for row, count in enumerate(steady):
-            if count:
-                add_gap(self.sums, server.number, row, self.now - begin_s, count)
-        self._wake(server)
+                arrive(s, number)
+        if kind == ARRIVAL and c.arrived >= c.report_at:
+            c.report_at += c.report_every
+            return REPORT
 
-    def _make_token(self, server: Server, r: Request, measured: bool, steady: list[int]) -> None:
-        r.made += 1
-        if r.made == 1:
-            r.first_s = self.now
-        if measured:
-            self.sums.made[server.number, r.row] += 1
-            if r.last_s == server.composed_s:
-                steady[r.row] += 1
-            elif r.made > 1:
-                add_gap(self.sums, server.number, r.row, self.now - r.last_s, 1)
-        r.last_s = self.now
 
-    def _leave(self, server: Server, r: Request) -> None:
-        server.leave(r)
-        self.board.requests[server.number] -= 1
+def later(s: State, time_s: float, kind: int, r: int) -> None:
+    """Something will happen to a request."""
+    c = s.clock[0]
+    push(s.events, c.events, time_s, (kind << KIND_BIT) + r, r)
+    c.events += 1
 
-    def _send(self, server: Server, r: Request) -> None:
-        """Its KV goes to an engine that makes its tokens; until it is there its blocks are held."""
-        self._leave(server, r)
-        r.kv_bytes, r.set_out_s, r.through_s = r.inputs * server.engine.kv_bytes, self.now, self.now
-        turn = 2 * r.row + 1
-        for d in self.places[turn][self.places[turn] >= 0].tolist():
-            self.board.sent_s[d] = self._away_s(self._path(server, d), r.kv_bytes)
-        r.decoder = self._routed(r, turn, -1)
-        self.board.coming[r.decoder] += blocks_of(r.inputs)
-        r.path = self._path(server, r.decoder)
-        self._go_on(r)
 
-    def _path(self, server: Server, decoder: int) -> list[int]:
-        return [k for k in self.system.paths[server.number, decoder].tolist() if k >= 0]
+def arrive(s: State, r: int) -> None:
+    c, q = s.clock[0], s.requests[r]
+    s.times.arrival_s[r] = c.now_s
+    s.times.rank[r] = c.arrived
+    if c.arrived == c.first:
+        c.begin_s = c.now_s if c.first else 0.0
+    if c.arrived == c.first + c.jobs:
+        c.close_s = c.now_s
+    c.arrived += 1
+    to = routed(s, q, 2 * q.row, q.prefix)
+    s.times.engine[r] = to
+    if to < 0:
+        complete(s, r, math.nan)
+    else:
+        join(s, to, r)
 
-    def _away_s(self, path: list[int], size: float) -> float:
-        """How long KV would be on its way, as the links stand."""
-        links = [self.links[k] for k in path]
-        longest_s = max((lane.pending_s(self.now) + size / capacity for lane, capacity in links), default=0.0)
-        return longest_s + self.system.network.latency_s if path else 0.0
 
-    def _go_on(self, r: Request) -> None:
-        """Its KV joins the next link of its path; with the last one it is known when it is there."""
-        if r.path:
-            lane, capacity = self.links[r.path.pop(0)]
-            begin_s = lane.serve(self.now, r.kv_bytes / capacity)
-            r.through_s = max(r.through_s, lane.free_s)
-            if r.path:
-                heappush(self.events, (begin_s, HOP, r.number))
-                return
-            r.through_s += self.system.network.latency_s
-        r.sent_s = r.through_s - r.set_out_s
-        heappush(self.events, (r.through_s, DELIVERY, r.number))
+def routed(s: State, q: Any, turn: int, prefix: int) -> int:
+    router, outputs = s.clock[0].router, s.outputs[q.row]
+    to = route(router, s.board, s.places[turn], turn, q.most_blocks, q.inputs, outputs, prefix)
+    if to >= 0:
+        s.board.requests[to] += 1
+    return to
 
-    def _deliver(self, r: Request) -> None:
-        """Its prompt is on the side that makes its tokens."""
-        prefiller = self.servers[r.engine]
-        prefiller.cache.release(r)
-        self._wake(prefiller)
-        self.board.coming[r.decoder] -= blocks_of(r.inputs)
-        self._join(self.servers[r.decoder], r)
 
-    def _complete(self, r: Request, end_s: float) -> None:
-        r.end_s = end_s
-        if self.left and 0 <= r.rank - self.window.first < self.window.jobs:
-            self.left -= 1
-        if self.system.rows[r.row].concurrency:
-            following = self.next_of_loop[r.row]
-            if following < len(self.requests) and self.drawn.row[following] == r.row:
-                self.next_of_loop[r.row] += 1
-                heappush(self.events, (self.now, ARRIVAL, following))
+def join(s: State, e: int, r: int) -> None:
+    s.requests[r].seen_s = s.clock[0].now_s
+    wait(s, e, r, 1)
+    wake(s, e)
+
+
+def wake(s: State, e: int) -> None:
+    """An idle engine composes once all of this instant has happened."""
+    x = s.engines[e]
+    if not x.busy and not x.due:
+        x.due = 1
+        x.due_s = s.clock[0].now_s
+
+
+def end_step(s: State, e: int) -> None:
+    """Members whose prompts are computed make a token; some are complete."""
+    c, x = s.clock[0], s.engines[e]
+    now, begin_s = c.now_s, x.composed_s
+    x.busy = 0
+    measured = c.begin_s <= begin_s and begin_s < c.close_s
+    s.row_decodes[:] = 0
+    place = 0
+    while place < x.runs:
+        r = s.running[e, place]
+        q = s.requests[r]
+        place += 1
+        if q.step == 0:
+            continue
+        q.computed += q.step
+        q.step = 0
+        keep_prefix(s, e, q)
+        if left_of(q) > 0:
+            continue
+        if x.role == PREFILL and c.handed_on:
+            q.computed -= 1
+        else:
+            make_token(s, e, r, measured)
+        if q.made == q.outputs:
+            place -= 1
+            go_away(s, e, place)
+            release(s, e, q)
+            complete(s, r, now)
+        elif x.role == PREFILL:
+            place -= 1
+            send(s, e, place)
+    for row in range(c.rows):
+        if s.row_decodes[row] > 0:
+            add_gap(s.sums, e, row, now - begin_s, s.row_decodes[row])
+    wake(s, e)
+
+
+def make_token(s: State, e: int, r: int, measured: bool) -> None:
+    now, begin_s, q = s.clock[0].now_s, s.engines[e].composed_s, s.requests[r]
+    q.made += 1
+    if q.made == 1:
+        s.times.first_s[r] = now
+    if measured:
+        s.sums.made[e, q.row] += 1
+        if q.last_s == begin_s:
+            s.row_decodes[q.row] += 1
+        elif q.made > 1:
+            add_gap(s.sums, e, q.row, now - q.last_s, 1)
+    q.last_s = now
+
+
+def go_away(s: State, e: int, place: int) -> None:
+    leave(s, e, place)
+    s.board.requests[e] -= 1
+
+
+def send(s: State, e: int, place: int) -> None:
+    """Its KV goes to an engine that makes its tokens; until it is there its blocks are held."""
+    c, x, r = s.clock[0], s.engines[e], s.running[e, place]
+    q = s.requests[r]
+    go_away(s, e, place)
+    s.messages[r].set_out_s = s.messages[r].through_s = c.now_s
+    turn = 2 * q.row + 1
+    for k in range(s.places.shape[1]):
+        d = s.places[turn, k]
+        if d >= 0:
+            s.board.sent_s[d] = away_s(s, e, d, q.inputs * x.kv_bytes)
+    d = routed(s, q, turn, -1)
+    s.times.decoder[r] = d
+    s.board.coming[d] += blocks_of(q.inputs)
+    go_on(s, r)
+
+
+def away_s(s: State, e: int, d: int, size: float) -> float:
+    """How long KV would be on its way, as the links stand."""
+    now, path = s.clock[0].now_s, s.paths[e, d]
+    longest_s, hop = 0.0, 0
+    while path[hop] >= 0:
+        link = s.links[path[hop]]
+        absorb(s, path[hop])
+        longest_s = max(longest_s, max(0.0, link.free_s - now) + size / link.capacity)
+        hop += 1
+    return longest_s + s.clock[0].latency_s if hop else 0.0
+
+
+def absorb(s: State, k: int) -> None:
+    """Add what others have sent over a link by now to its queue."""
+    link = s.links[k]
+    while s.background_s[k, link.at] <= s.clock[0].now_s:
+        join_link(link, s.background_s[k, link.at], s.background_work_s[k, link.at])
+        link.at += 1
+
+
+def join_link(link: Any, at_s: float, work_s: float) -> float:
+    """Work joins a link behind all that came before; return when its turn begins."""
+    begin_s = max(link.free_s, at_s)
+    link.free_s = begin_s + work_s
+    return float(begin_s)
+
+
+def go_on(s: State, r: int) -> None:
+    """Its KV joins the next link of its path; with the last one it is known when it is there."""
+    c, m, e = s.clock[0], s.messages[r], s.times.engine[r]
+    path = s.paths[e, s.times.decoder[r]]
+    if path[0] >= 0:
+        link = s.links[path[m.hops]]
+        absorb(s, path[m.hops])
+        begin_s = join_link(link, c.now_s, s.requests[r].inputs * s.engines[e].kv_bytes / link.capacity)
+        m.through_s = max(m.through_s, link.free_s)
+        m.hops += 1
+        if path[m.hops] >= 0:
+            later(s, begin_s, HOP, r)
+            return
+        m.through_s += c.latency_s
+    s.times.sent_s[r] = m.through_s - m.set_out_s
+    later(s, m.through_s, DELIVERY, r)
+
+
+def deliver(s: State, r: int) -> None:
+    """Its prompt is on the side that makes its tokens."""
+    e, d = s.times.engine[r], s.times.decoder[r]
+    release(s, e, s.requests[r])
+    wake(s, e)
+    s.board.coming[d] -= blocks_of(s.requests[r].inputs)
+    join(s, d, r)
+
+
+def complete(s: State, r: int, end_s: float) -> None:
+    c = s.clock[0]
+    s.times.end_s[r] = end_s
+    rank, row = s.times.rank[r] - c.first, s.requests[r].row
+    if c.left > 0 and rank >= 0 and rank < c.jobs:
+        c.left -= 1
+    following = s.next_of_loop[row]
+    if following >= 0 and following < c.requests and s.requests[following].row == row:
+        s.next_of_loop[row] += 1
+        later(s, c.now_s, ARRIVAL, following)
+
+
+MANY = 1 << 60  # steps: more than any request needs
+
+
+def begin_step(s: State, e: int, now: float, until_s: float) -> None:
+    """Compose a step; while all who run only decode, take further ones up to ``until_s``."""
+    x = s.engines[e]
+    x.due = 0
+    compose(s, e, now)
+    if x.members == 0:
+        return
+    decodes, kv, prefill, attended = 0, 0, 0, 0.0
+    for row in range(s.clock[0].rows):
+        s.row_tokens[row] = s.prefix_tokens[e, row]
+    steps = MANY
+    steady = x.members == x.runs
+    for k in range(x.runs):
+        q = runner(s, e, k)
+        s.row_tokens[q.row] += q.computed + q.step - BLOCK_TOKENS * max(0, q.taken)
+        if q.step == 0:
+            continue
+        if decoding(q):
+            decodes += 1
+            kv += q.computed
+            steps = min(steps, q.outputs - q.made)
+            steady = steady and q.last_s == now
+        else:
+            prefill += q.step
+            attended += q.step * (q.computed + q.step / 2)
+    x.busy = 1
+    if steady and prefill == 0 and steps > 1 and _goes_on(s, e):
+        now, kv = _decode_on(s, e, now, until_s, steps, kv)
+    x.composed_s = now
+    x.end_s = now + _seconds_of(x, decodes, kv, prefill, attended)
+    _measure(s, e, now, x.end_s, decodes, prefill)
+
+
+def _seconds_of(x: Any, decodes: int, kv: int, prefill: int, attended: float) -> float:
+    return step_seconds(
+        x.a, x.b, x.g, x.c, x.q, x.e, x.experts, x.active, decodes, kv, prefill, attended
+    )  # fmt: skip
+
+
+def _goes_on(s: State, e: int) -> bool:
+    """Return whether who waits cannot start before one who runs is complete."""
+    x = s.engines[e]
+    if x.waits == 0:
+        return True
+    return bool(x.order != SGLANG and not x.preempted and s.requests[x.head].seen_s <= x.visible_s)
+
+
+def _decode_on(s: State, e: int, now: float, until_s: float, steps: int, kv: int) -> tuple[float, int]:
+    """Take steps that end before ``until_s``; return the begin of the next, and the tokens that it reads."""
+    c, x = s.clock[0], s.engines[e]
+    s.fill[:] = 0
+    s.row_decodes[:] = 0
+    for k in range(x.runs):
+        q = runner(s, e, k)
+        s.row_decodes[q.row] += 1
+        room = q.held * BLOCK_TOKENS - q.computed - 1  # tokens that fit once this step is over
+        if room < BLOCK_TOKENS:
+            s.fill[room] += 1
+    spare, taken = s.board.free[e], 0
+    begin_s = now
+    while taken + 1 < steps:
+        end_s = begin_s + _seconds_of(x, x.runs, kv, 0, 0.0)
+        wanted = s.fill[taken % BLOCK_TOKENS] if x.order != STATIC else 0
+        if end_s >= until_s or wanted > spare:
+            break
+        _measure(s, e, begin_s, end_s, x.runs, 0)
+        if c.begin_s <= begin_s and begin_s < c.close_s:
+            for row in range(c.rows):
+                if s.row_decodes[row] > 0:
+                    s.sums.made[e, row] += s.row_decodes[row]
+                    add_gap(s.sums, e, row, end_s - begin_s, s.row_decodes[row])
+        for row in range(c.rows):
+            s.row_tokens[row] += s.row_decodes[row]
+        if x.order == SGLANG:
+            reserve_less(x)
+        spare -= wanted
+        kv += x.runs
+        begin_s = end_s
+        taken += 1
+    if taken:
+        for k in range(x.runs):
+            q = runner(s, e, k)
+            q.computed += taken
+            q.made += taken
+            q.last_s = begin_s
+            blocks = blocks_of(q.computed + 1)
+            if blocks > q.held:
+                hold(s, e, q, blocks)
+    return begin_s, kv
+
+
+def _measure(s: State, e: int, begin_s: float, end_s: float, decodes: int, prefill: int) -> None:
+    """Add a step to the sums, if it begins within the window."""
+    c, x = s.clock[0], s.engines[e]
+    if c.begin_s <= begin_s and begin_s < c.close_s:
+        add_step(
+            s.sums, s.steps, e, begin_s, end_s, decodes, prefill, s.row_tokens, x.runs, x.waits, x.hits
+        )  # fmt: skip
+        x.hits = 0

@@ -1,4 +1,4 @@
-"""One replication of a language system: by machine code, or by the readable loop."""
+"""One replication of a language system, by machine code."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from nona.language import machine
+from nona.language import engine
 from nona.language.draws import draw_requests
-from nona.language.engine import Loop
-from nona.language.machine_state import State, state_of
 from nona.language.records import Requests, Run, Window
+from nona.language.state import State, state_of
 from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, StepTimes
 from nona.random_streams import RandomStreams
 from nona.simulation.compiled.arrays import Items
@@ -27,16 +26,13 @@ def simulate_once(
     requests: Requests,
     router: str,
     window: Window,
-    readable: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Run:
     """Simulate until the measured requests are complete; ``on_progress`` hears the share that has arrived."""
-    if readable:
-        return Loop(system, requests, router, window).run()
     state, background = state_of(system, requests, router, window), _Background(system, window.replication)
     advance, clock = _machine_for(state), state.clock
-    while (code := advance(state)) != machine.DONE:
-        if code == machine.BACKGROUND:
+    while (code := advance(state)) != engine.DONE:
+        if code == engine.BACKGROUND:
             state = background.drawn_on(state)
         elif on_progress is not None:
             on_progress(float(clock["arrived"][0]) / len(requests))
@@ -59,7 +55,7 @@ def _machine(state_type: Any) -> Callable[[State], int]:
 
     from nona.simulation.compiled.build import compile_function
 
-    compiled: Callable[[State], int] = compile_function(machine.advance, int64(state_type), loop=True)
+    compiled: Callable[[State], int] = compile_function(engine.advance, int64(state_type), loop=True)
     return compiled
 
 

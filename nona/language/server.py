@@ -1,4 +1,4 @@
-"""One engine at work: its requests, the KV blocks they hold, who waits, who runs, the members of a step.
+"""One engine at work: the KV blocks that requests hold, who waits, who runs, the members of a step.
 
 The rules of ``vllm`` are those of vLLM V1 (0.19 to 0.27, ``vllm/v1/core/sched/scheduler.py``); those of
 ``sglang`` are SGLang's (0.5), the figures of what it reserves and whom it retracts recollected.
@@ -6,12 +6,9 @@ The rules of ``vllm`` are those of vLLM V1 (0.19 to 0.27, ``vllm/v1/core/sched/s
 
 from __future__ import annotations
 
-import math
-from bisect import insort_left, insort_right
-from collections import Counter
+from typing import Any
 
-from nona.language.records import Requests
-from nona.language.routers import Board
+from nona.language.state import SGLANG, VLLM, State
 from nona.language.system import (
     BLOCK_TOKENS,
     FIRST_RATIO,
@@ -19,289 +16,298 @@ from nona.language.system import (
     MOST_RESERVED,
     RATIO_STEPS,
     RETRACTED_STEPS,
-    Engine,
     blocks_of,
 )
 
 
-class Request:
-    """``computed`` of ``inputs + made`` tokens lie in ``blocks``; ``step`` of them are of this step.
-
-    Its KV, of ``kv_bytes``, that set out at ``set_out_s``, has yet to join the links of ``path``; those that
-    it has joined will have served it at ``through_s``. The last fields are what
-    :class:`~nona.language.records.Times` records.
-    """
-
-    def __init__(self, number: int, requests: Requests, priority: int) -> None:
-        self.number, self.row, self.priority = number, int(requests.row[number]), priority
-        self.inputs, self.outputs = int(requests.inputs[number]), int(requests.outputs[number])
-        self.prefix = int(requests.prefix[number])
-        # full blocks of its prefix; the last token of a prompt is always computed
-        self.prefix_blocks = min(int(requests.shared[number]), self.inputs - 1) // BLOCK_TOKENS
-        self.taken = -1  # of these, those that lie in the blocks of its prefix; −1: it does not use these
-        self.made = self.computed = self.blocks = self.step = 0
-        self.seen_s = self.last_s = math.inf
-        self.path: list[int] = []
-        self.kv_bytes = self.set_out_s = self.through_s = 0.0
-        self.arrival_s = self.first_s = self.end_s = math.nan
-        self.sent_s = 0.0
-        self.rank = self.engine = self.decoder = -1
-        self.preemptions = 0
-
-    @property
-    def left(self) -> int:
-        """Tokens to compute before it makes its next."""
-        return self.inputs + self.made - self.computed
-
-    @property
-    def decodes(self) -> bool:
-        """True where its next token needs that of the last alone."""
-        return self.made > 0 and self.left == 1
-
-    @property
-    def most_blocks(self) -> int:
-        """Blocks that it needs for its last token."""
-        return blocks_of(self.inputs + self.outputs - 1)
+def _more_of(s: State, e: int, q: Any, blocks: int) -> int:
+    """Return by how much the free blocks shrink if a request that starts holds so many."""
+    if not _shares(s, e, q):
+        return blocks
+    there = s.cached[e, q.prefix]
+    return int(blocks - min(there, q.prefix_blocks) + (0 if s.users[e, q.prefix] else there))
 
 
-class _Cache:
-    """The blocks of one engine's cache; how many are free stands on the ``board``.
-
-    Of each prefix ``cached`` blocks lie there, which ``users`` requests use. ``idle`` ones, the longest
-    unused first, count as free: they give way to who needs blocks.
-    """
-
-    def __init__(self, number: int, engine: Engine, board: Board) -> None:
-        self.number, self.engine, self.board = number, engine, board
-        self.cached: Counter[int] = Counter()
-        self.users: Counter[int] = Counter()
-        self.idle: dict[int, None] = {}
-        self.idle_blocks = 0
-        self.prefix_tokens: Counter[int] = Counter()  # by row, of prefixes that are used
-        self.hits = 0
-
-    @property
-    def free(self) -> int:
-        return int(self.board.free[self.number])
-
-    def more(self, r: Request, blocks: int) -> int:
-        """Return by how much the free blocks shrink if a request that starts holds so many."""
-        if not self._shares(r):
-            return blocks
-        cached = self.cached[r.prefix]
-        return blocks - min(cached, r.prefix_blocks) + (0 if self.users[r.prefix] else cached)
-
-    def _shares(self, r: Request) -> bool:
-        return self.engine.shares_prefixes and r.computed == 0 and r.prefix >= 0 and r.prefix_blocks > 0
-
-    def use_prefix(self, r: Request) -> None:
-        """A request that starts uses what is there of its prefix."""
-        if not self._shares(r):
-            return
-        if not self.users[r.prefix]:
-            self._set_idle(r, False)
-        self.users[r.prefix] += 1
-        r.taken = r.blocks = min(self.cached[r.prefix], r.prefix_blocks)
-        r.computed = r.taken * BLOCK_TOKENS
-        self.hits += r.computed
-        self.board.queued[self.number] -= r.computed
-
-    def _set_idle(self, r: Request, idle: bool) -> None:
-        """The prefix of a request is used by nobody any more, or is used again."""
-        blocks = self.cached[r.prefix] if idle else -self.cached[r.prefix]
-        self.board.free[self.number] += blocks
-        self.idle_blocks += blocks
-        self.prefix_tokens[r.row] -= blocks * BLOCK_TOKENS
-        if idle:
-            self.idle[r.prefix] = None
-        else:
-            self.idle.pop(r.prefix, None)
-
-    def keep_prefix(self, r: Request) -> None:
-        """Share what a request has computed of its prefix beyond what lies there."""
-        full = min(r.computed // BLOCK_TOKENS, r.prefix_blocks)
-        if r.taken == self.cached[r.prefix] < full:
-            self.prefix_tokens[r.row] += (full - r.taken) * BLOCK_TOKENS
-            self.cached[r.prefix] = r.taken = full
-
-    def hold(self, r: Request, blocks: int) -> None:
-        """A request holds so many blocks; idle prefixes give way, from their ends."""
-        self.board.free[self.number] -= blocks - r.blocks
-        r.blocks = blocks
-        while self.idle_blocks > self.free:
-            oldest = next(iter(self.idle))
-            lost = min(self.cached[oldest], self.idle_blocks - self.free)
-            self.cached[oldest] -= lost
-            self.idle_blocks -= lost
-            if not self.cached[oldest]:
-                del self.idle[oldest]
-
-    def release(self, r: Request) -> None:
-        """A request gives its blocks back, but for those of its prefix."""
-        if r.taken >= 0:
-            self.board.free[self.number] -= r.taken
-            r.taken = -1
-            self.users[r.prefix] -= 1
-            if not self.users[r.prefix]:
-                self._set_idle(r, True)
-        self.hold(r, 0)
+def _shares(s: State, e: int, q: Any) -> bool:
+    return bool(s.engines[e].shares_prefixes and q.computed == 0 and q.prefix >= 0 and q.prefix_blocks > 0)
 
 
-def _priority(r: Request) -> int:
-    return r.priority
+def _use_prefix(s: State, e: int, q: Any) -> None:
+    """A request that starts uses what is there of its prefix."""
+    if not _shares(s, e, q):
+        return
+    if s.users[e, q.prefix] == 0:
+        _count_idle(s, e, q, -s.cached[e, q.prefix])
+        _unchain(s, e, q.prefix)
+    s.users[e, q.prefix] += 1
+    q.taken = q.held = min(s.cached[e, q.prefix], q.prefix_blocks)
+    q.computed = q.taken * BLOCK_TOKENS
+    s.engines[e].hits += q.computed
+    s.board.queued[e] -= q.computed
 
 
-class Server:
-    """Who waits, by priority, and who runs, in the order of admission; the ``members`` of the step."""
+def _count_idle(s: State, e: int, q: Any, blocks: int) -> None:
+    """So many blocks of the prefix of a request are used no more, or again where they are below 0."""
+    s.board.free[e] += blocks
+    s.engines[e].idle_blocks += blocks
+    s.prefix_tokens[e, q.row] -= blocks * BLOCK_TOKENS
 
-    def __init__(self, number: int, engine: Engine, board: Board) -> None:
-        self.number, self.engine, self.board = number, engine, board
-        self.cache = _Cache(number, engine, board)
-        self.waiting: list[Request] = []
-        self.running: list[Request] = []
-        self.members: list[Request] = []
-        self.preempted = False  # as the step was composed
-        self.ratio = FIRST_RATIO
-        self.composed_s = self.visible_s = self.end_s = -math.inf
 
-    def join(self, r: Request, now: float) -> None:
-        """Wait behind all of its priority."""
-        r.seen_s = now
-        insort_right(self.waiting, r, key=_priority)
-        self.board.queued[self.number] += 0 if r.decodes else r.left
+def _unchain(s: State, e: int, p: int) -> None:
+    """A prefix is not among the idle ones; who is not among them is chained to itself."""
+    before, after = s.idle_before[e, p], s.idle_after[e, p]
+    s.idle_after[e, before], s.idle_before[e, after] = after, before
+    s.idle_after[e, p] = s.idle_before[e, p] = p
 
-    def compose(self, now: float) -> None:
-        """Choose the members of the step that begins now."""
-        self.members, self.preempted = [], False
-        self.visible_s = self.composed_s if self.engine.lookahead and self.running else now
-        self.composed_s = now
-        if self.engine.order == "vllm":
-            self._mixed()
-        elif self.engine.order == "sglang":
-            self._prompts_first()
-        else:
-            self._whole_batch()
 
-    def _mixed(self) -> None:
-        budget, place = self.engine.budget, 0
-        while place < len(self.running) and budget > 0:
-            r = self.running[place]
-            tokens = min(r.left, budget)
-            while r in self.running and blocks_of(r.computed + tokens) - r.blocks > self.cache.free:
-                self._preempt(max(reversed(self.running[place:]), key=_priority))
-            if r not in self.running:
-                break
-            self._compute(r, tokens)
+def _chain_last(s: State, e: int, p: int) -> None:
+    """A prefix is the last of the idle ones."""
+    end = s.cached.shape[1]
+    last = s.idle_before[e, end]
+    s.idle_before[e, p], s.idle_after[e, p] = last, end
+    s.idle_after[e, last] = s.idle_before[e, end] = p
+
+
+def keep_prefix(s: State, e: int, q: Any) -> None:
+    """Share what a request has computed of its prefix beyond what lies there."""
+    if q.taken < 0:
+        return
+    full = min(q.computed // BLOCK_TOKENS, q.prefix_blocks)
+    if q.taken == s.cached[e, q.prefix] and q.taken < full:
+        s.prefix_tokens[e, q.row] += (full - q.taken) * BLOCK_TOKENS
+        s.cached[e, q.prefix] = q.taken = full
+
+
+def hold(s: State, e: int, q: Any, blocks: int) -> None:
+    """A request holds so many blocks; idle prefixes give way, from their ends."""
+    x = s.engines[e]
+    s.board.free[e] -= blocks - q.held
+    q.held = blocks
+    while x.idle_blocks > s.board.free[e]:
+        oldest = s.idle_after[e, s.cached.shape[1]]
+        lost = min(s.cached[e, oldest], x.idle_blocks - s.board.free[e])
+        s.cached[e, oldest] -= lost
+        x.idle_blocks -= lost
+        if s.cached[e, oldest] == 0:
+            _unchain(s, e, oldest)
+
+
+def release(s: State, e: int, q: Any) -> None:
+    """A request gives its blocks back, but for those of its prefix."""
+    if q.taken >= 0:
+        s.board.free[e] -= q.taken
+        q.taken = -1
+        s.users[e, q.prefix] -= 1
+        if s.users[e, q.prefix] == 0:
+            _count_idle(s, e, q, s.cached[e, q.prefix])
+            _chain_last(s, e, q.prefix)
+    hold(s, e, q, 0)
+
+
+def left_of(q: Any) -> int:
+    return int(q.inputs + q.made - q.computed)
+
+
+def decoding(q: Any) -> bool:
+    return bool(q.made > 0 and q.inputs + q.made - q.computed == 1)
+
+
+def runner(s: State, e: int, place: int) -> Any:
+    """The request that runs at a place."""
+    return s.requests[s.running[e, place]]
+
+
+def wait(s: State, e: int, r: int, behind: int) -> None:
+    """Wait behind all of its priority, or before them."""
+    x, q = s.engines[e], s.requests[r]
+    before, after = -1, x.head
+    if behind and x.tail >= 0 and s.requests[x.tail].priority <= q.priority:
+        before, after = x.tail, -1
+    while after >= 0 and s.requests[after].priority < q.priority + behind:
+        before, after = after, s.requests[after].following
+    q.following = after
+    if before < 0:
+        x.head = r
+    else:
+        s.requests[before].following = r
+    if after < 0:
+        x.tail = r
+    x.waits += 1
+    if not decoding(q):
+        s.board.queued[e] += left_of(q)
+
+
+def compose(s: State, e: int, now: float) -> None:
+    """Choose the members of the step that begins now."""
+    x = s.engines[e]
+    x.members, x.preempted = 0, 0
+    x.visible_s = x.composed_s if x.lookahead and x.runs > 0 else now
+    x.composed_s = now
+    if x.order == VLLM:
+        _mixed(s, e)
+    elif x.order == SGLANG:
+        _prompts_first(s, e)
+    else:
+        _whole_batch(s, e)
+
+
+def _mixed(s: State, e: int) -> None:
+    x = s.engines[e]
+    budget, place = x.budget, 0
+    while place < x.runs and budget > 0:
+        q = runner(s, e, place)
+        tokens = min(left_of(q), budget)
+        stays = True
+        while stays and blocks_of(q.computed + tokens) - q.held > s.board.free[e]:
+            victim = x.runs - 1
+            for k in range(x.runs - 1, place - 1, -1):
+                if runner(s, e, k).priority > runner(s, e, victim).priority:
+                    victim = k
+            stays = victim != place
+            _preempt(s, e, victim)
+        if not stays:
+            break
+        _compute(s, e, q, tokens)
+        budget -= tokens
+        place += 1
+    while not x.preempted and budget > 0 and _may_start(s, e):
+        rest = left_of(s.requests[x.head])
+        if not x.chunked and budget < min(rest, x.budget):
+            break
+        budget -= _start(s, e, min(rest, budget) if x.chunked else rest)
+
+
+def _may_start(s: State, e: int) -> bool:
+    x = s.engines[e]
+    if x.head < 0 or x.runs >= x.sequences:
+        return False
+    q = s.requests[x.head]
+    spare = s.board.free[e] - (x.margin if x.runs > 0 else 0)
+    return bool(q.seen_s <= x.visible_s and _more_of(s, e, q, blocks_of(q.inputs + q.made)) <= spare)
+
+
+def _prompts_first(s: State, e: int) -> None:
+    x = s.engines[e]
+    budget, reserved = x.budget, 0.0
+    for k in range(x.runs):
+        q = runner(s, e, k)
+        reserved += x.ratio * min(q.outputs - q.made, MOST_RESERVED)
+        if not decoding(q):  # a prompt that was split
+            tokens = min(left_of(q), budget, BLOCK_TOKENS * (q.held + s.board.free[e]) - q.computed)
+            reserved += left_of(q) - tokens
+            if tokens > 0:
+                _compute(s, e, q, tokens)
             budget -= tokens
-            place += 1
-        while not self.preempted and budget > 0 and self._may_start():
-            r = self.waiting[0]
-            if not self.engine.chunked and budget < min(r.left, self.engine.budget):
+    while budget > 0 and _may_start(s, e):
+        q = s.requests[x.head]
+        tokens = min(left_of(q), budget) if x.chunked else left_of(q)
+        wanted = left_of(q) + min(q.outputs - q.made, MOST_RESERVED)
+        if x.runs > 0 and wanted + reserved > BLOCK_TOKENS * s.board.free[e]:
+            break
+        reserved += wanted - tokens
+        budget -= _start(s, e, tokens)
+    if x.members > 0 or x.runs == 0:
+        return
+    _retract(s, e)
+    for k in range(x.runs):
+        q = runner(s, e, k)
+        if decoding(q):
+            _compute(s, e, q, 1)
+    reserve_less(x)
+
+
+def reserve_less(x: Any) -> None:
+    """After a step of decodes SGLang reserves less for the tokens to come."""
+    x.ratio = max(LEAST_RATIO, x.ratio - (FIRST_RATIO - LEAST_RATIO) / RATIO_STEPS)
+
+
+def _retract(s: State, e: int) -> None:
+    """Send back who made the fewest tokens, until each of the others can make one."""
+    x = s.engines[e]
+    while True:
+        wanted, victim = 0, 0
+        for k in range(x.runs):
+            q, v = runner(s, e, k), runner(s, e, victim)
+            if decoding(q):
+                wanted += blocks_of(q.computed + 1) - q.held
+            if q.made < v.made or (q.made == v.made and q.inputs > v.inputs):
+                victim = k
+        if wanted <= s.board.free[e]:
+            break
+        _preempt(s, e, victim)
+    if x.preempted and x.runs:
+        tokens, outputs = RETRACTED_STEPS * x.runs, 0
+        for k in range(x.runs):
+            tokens += runner(s, e, k).made
+            outputs += runner(s, e, k).outputs
+        x.ratio = min(1.0, tokens / outputs)
+
+
+def _whole_batch(s: State, e: int) -> None:
+    """Nobody joins before all of the batch are complete."""
+    x = s.engines[e]
+    if x.runs == 0:
+        while _may_start(s, e):
+            q = s.requests[x.head]
+            if _more_of(s, e, q, q.most_blocks) > s.board.free[e]:
                 break
-            budget -= self._start(r, min(r.left, budget) if self.engine.chunked else r.left)
+            _start(s, e, 0)
+            hold(s, e, q, q.most_blocks)
+    x.members = 0
+    budget = x.budget
+    for k in range(x.runs):
+        q = runner(s, e, k)
+        if not decoding(q) and budget > 0:
+            tokens = min(left_of(q), budget)
+            _compute(s, e, q, tokens)
+            budget -= tokens
+    if x.members == 0:
+        for k in range(x.runs):
+            _compute(s, e, runner(s, e, k), 1)
 
-    def _may_start(self) -> bool:
-        """Return whether the first who waits was seen and has a place and room for its prompt."""
-        if not self.waiting or len(self.running) >= self.engine.sequences:
-            return False
-        r = self.waiting[0]
-        spare = self.cache.free
-        if self.running:
-            spare -= math.floor(self.engine.watermark * self.engine.blocks)
-        return r.seen_s <= self.visible_s and self.cache.more(r, blocks_of(r.inputs + r.made)) <= spare
 
-    def _prompts_first(self) -> None:
-        budget, reserved = self.engine.budget, 0.0
-        for r in self.running:
-            reserved += self.ratio * min(r.outputs - r.made, MOST_RESERVED)
-            if not r.decodes:  # a prompt that was split
-                tokens = min(r.left, budget, BLOCK_TOKENS * (r.blocks + self.cache.free) - r.computed)
-                reserved += r.left - tokens
-                if tokens > 0:
-                    self._compute(r, tokens)
-                budget -= tokens
-        while budget > 0 and self._may_start():
-            r = self.waiting[0]
-            tokens = min(r.left, budget) if self.engine.chunked else r.left
-            wanted = r.left + min(r.outputs - r.made, MOST_RESERVED)
-            if self.running and wanted + reserved > BLOCK_TOKENS * self.cache.free:
-                break
-            reserved += wanted - tokens
-            budget -= self._start(r, tokens)
-        if self.members or not self.running:
-            return
-        self._retract()
-        for r in self.running:
-            if r.decodes:
-                self._compute(r, 1)
-        self.ratio = max(LEAST_RATIO, self.ratio - (FIRST_RATIO - LEAST_RATIO) / RATIO_STEPS)
+def _start(s: State, e: int, tokens: int) -> int:
+    """Admit the first who waits; return how many tokens it computes: the rest lie in its prefix."""
+    x = s.engines[e]
+    s.running[e, x.runs] = x.head
+    q = s.requests[x.head]
+    x.head = q.following
+    if x.head < 0:
+        x.tail = -1
+    x.waits -= 1
+    x.runs += 1
+    _use_prefix(s, e, q)
+    tokens = min(tokens, left_of(q))
+    _compute(s, e, q, tokens)
+    return tokens
 
-    def _retract(self) -> None:
-        """Send back who made the fewest tokens, until each of the others can make one."""
-        while sum(blocks_of(r.computed + 1) - r.blocks for r in self.running if r.decodes) > self.cache.free:
-            self._preempt(min(self.running, key=lambda r: (r.made, -r.inputs)))
-        if self.preempted and self.running:
-            tokens = sum(r.made for r in self.running) + RETRACTED_STEPS * len(self.running)
-            self.ratio = min(1.0, tokens / sum(r.outputs for r in self.running))
 
-    def _whole_batch(self) -> None:
-        if not self.running:
-            while self._may_start():
-                r = self.waiting[0]
-                if self.cache.more(r, r.most_blocks) > self.cache.free:
-                    break
-                self._start(r, 0)
-                self.cache.hold(r, r.most_blocks)
-        self.members = []
-        budget = self.engine.budget
-        for r in self.running:
-            if not r.decodes and budget > 0:
-                tokens = min(r.left, budget)
-                self._compute(r, tokens)
-                budget -= tokens
-        if not self.members:
-            for r in self.running:
-                self._compute(r, 1)
+def _compute(s: State, e: int, q: Any, tokens: int) -> None:
+    blocks = blocks_of(q.computed + tokens)
+    if blocks > q.held:
+        hold(s, e, q, blocks)
+    if not decoding(q):
+        s.board.queued[e] -= tokens
+    q.step = tokens
+    s.engines[e].members += 1
 
-    def _start(self, r: Request, tokens: int) -> int:
-        """Admit the first who waits; return how many tokens it computes: the rest lie in its prefix."""
-        del self.waiting[0]
-        self.running.append(r)
-        self.cache.use_prefix(r)
-        tokens = min(tokens, r.left)
-        self._compute(r, tokens)
-        return tokens
 
-    def _compute(self, r: Request, tokens: int) -> None:
-        self.cache.hold(r, max(r.blocks, blocks_of(r.computed + tokens)))
-        if not r.decodes:
-            self.board.queued[self.number] -= tokens
-        r.step = tokens
-        self.members.append(r)
+def _preempt(s: State, e: int, place: int) -> None:
+    """Forget what was computed, keep the tokens that were made, wait before all of its priority."""
+    r = s.running[e, place]
+    leave(s, e, place)
+    s.requests[r].computed = 0
+    release(s, e, s.requests[r])
+    wait(s, e, r, 0)
+    s.times.preemptions[r] += 1
+    s.engines[e].preempted = 1
 
-    def _preempt(self, r: Request) -> None:
-        """Forget what was computed, keep the tokens that were made, wait before all of its priority."""
-        self.leave(r)
-        r.computed = 0
-        self.cache.release(r)
-        insort_left(self.waiting, r, key=_priority)
-        self.board.queued[self.number] += r.left
-        r.preemptions += 1
-        self.preempted = True
 
-    def leave(self, r: Request) -> None:
-        """It runs no longer; it holds its blocks until these are released."""
-        self.running.remove(r)
-        self.board.queued[self.number] -= 0 if r.decodes else r.left
-
-    def seconds(self) -> float:
-        decodes = kv = prefill = 0
-        attended = 0.0
-        for r in self.members:
-            if r.decodes:
-                decodes += 1
-                kv += r.computed
-            else:
-                prefill += r.step
-                attended += r.step * (r.computed + r.step / 2)
-        return self.engine.steps.seconds(decodes, kv, prefill, attended)
+def leave(s: State, e: int, place: int) -> None:
+    """Whoever runs at the place runs no longer; it holds its blocks until these are released."""
+    x, q = s.engines[e], runner(s, e, place)
+    if not decoding(q):
+        s.board.queued[e] -= left_of(q)
+    x.runs -= 1
+    for k in range(place, x.runs):
+        s.running[e, k] = s.running[e, k + 1]

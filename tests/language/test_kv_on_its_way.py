@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference_engine import simulate_once
 from sizes import first
 
 from nona.language.records import Requests, Run, Window
 from nona.language.routers import NUMBERS
-from nona.language.run import simulate_once
 from nona.language.system import Engine, LanguageSystem, StepTimes
 from nona.scenario.file import scenario_from_mapping
 from nona.study.engines import prepare_language

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from reference_engine import simulate_once
+from reference_server import Server
 
 from nona.language.draws import draw_requests
 from nona.language.formula import engines_busy, predict
 from nona.language.records import Run, Window
-from nona.language.run import simulate_once
-from nona.language.server import Server
 from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, StepTimes
 from nona.scenario.file import scenario_from_mapping
 from nona.study.engines import prepare_language

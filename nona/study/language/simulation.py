@@ -73,14 +73,13 @@ def _unheard(router: str, fraction: float) -> None:
 def simulate_language(
     study: LanguageStudy,
     routers: Sequence[str] = (),
-    readable: bool = False,
     steps: int = 0,
     on_progress: OnProgress = _unheard,
     queries: Callable[[Scenario, Sources], Following] = Following.of,
 ) -> LanguageResult:
     """Simulate every router of the scenario, or those given, on the same requests.
 
-    ``readable`` takes the plain loop in place of machine code; the first ``steps`` of each engine are kept.
+    The first ``steps`` of each engine are kept.
     ``on_progress`` hears a router and the share of all that is done; what it raises ends the work. Queries
     that requests follow run under the scenario's first scheduler; ``queries`` prepares them.
     """
@@ -91,7 +90,7 @@ def simulate_language(
     following = queries(study.scenario, study.sources) if follows or shares else None
     if shares and following is not None:
         study = study.beside(following.messages(study.system.network.topology), following.scheduler)
-    runs, ends = _replications(study, names, following, readable, steps, on_progress)
+    runs, ends = _replications(study, names, following, steps, on_progress)
     measured = {name: [_measured(study.system, run) for run in of] for name, of in runs.items()}
     results = {name: _summary(study.system, of, measured[name]) for name, of in runs.items()}
     if study.error:
@@ -101,7 +100,7 @@ def simulate_language(
     passed, failed = checked({name: _checks(study.system, of) for name, of in runs.items()})
     facts = dict.fromkeys(line for of in study.facts for line in of.warnings)
     report = LanguageReport(
-        engine="readable" if readable else "compiled",
+        engine="compiled",
         seconds=time.perf_counter() - begin,
         schedulers=results,
         queries=following.scheduler if following else None,
@@ -117,7 +116,6 @@ def _replications(
     study: LanguageStudy,
     names: Sequence[str],
     following: Following | None,
-    readable: bool,
     steps: int,
     on_progress: OnProgress,
 ) -> tuple[dict[str, list[Run]], dict[str, list[RouterResult]]]:
@@ -145,7 +143,7 @@ def _replications(
                 on_progress(name, done + part * share)
 
             tell(0.0)
-            run = simulate_once(of, requests, name, window, readable, tell)
+            run = simulate_once(of, requests, name, window, tell)
             if side:
                 ends[name].append(_summary(of, [run], [_measured(of, run)]))
             else:

@@ -1,4 +1,4 @@
-"""The memory of the machine code: records of engines, requests and links, and arrays; −1 stands for none."""
+"""The memory of the loop: records of engines, requests and links, and arrays; −1 stands for none."""
 
 from __future__ import annotations
 
