@@ -11,7 +11,6 @@ from nona.ui.session.page_list import page_list
 from nona.ui.shell.frame import follow, open_session, page_head, side_bar, surround
 from nona.ui.shell.notices import shown_errors
 from nona.ui.widgets.terms import page_terms
-from studies.tabs import FINDINGS
 
 
 def run() -> None:
@@ -24,7 +23,7 @@ def run() -> None:
     side_bar(state)
     page_head(state, page.url_path)
     uncounted_notice(state, page.url_path)
-    demo_bar(state, tour, FINDINGS)
+    demo_bar(state, tour)
     body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first
     with foot:
         page_terms(page.title, bool(state.scenario.language) and not state.scenario.workload)

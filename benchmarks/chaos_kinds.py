@@ -97,7 +97,7 @@ STARTED = (
     Started("answer", PLACED, "simulation", (RUN, ("what-if-open", True)), _another_load, own_button=False),
     Started("count", PLACED, "models", (("model-view", ("What it could gain",)),), _another_device),
     Started("plan", PLANNED, "plan"),
-    Started("validate", PLACED, "evidence", (("evidence-tabs", "Theory"),)),
+    Started("validate", PLACED, "evidence", (("evidence-tabs", "Simulator"),)),
     Started("serverless", SERVERLESS, "serverless"),
     Started("serverless-sharing", SERVERLESS, "serverless", (("serverless-tabs", "Sharing"),)),
     Started("serverless-over", SERVERLESS, "serverless", (("serverless-tabs", "Up to what load?"),)),

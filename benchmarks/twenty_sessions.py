@@ -28,7 +28,6 @@ from pathlib import Path
 
 from benchmarks.app_server import server
 from benchmarks.app_visitor import Visitor
-from benchmarks.live_charts import cpu_s
 from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.ui.session.opening import VARIABLE
@@ -38,6 +37,12 @@ PAGES = ("", "models", "contraction", "cluster", "workload", "placement", "simul
 PAUSE_S = (1.5, 4.5)  # between two page changes of one reader
 TARGET_S, SETTLE_S, LOOK_S, SAY_S = 1.0, 150.0, 1.0, 300.0  # Streamlit keeps a lost session for 120 s
 MOST_WAIT_S = 3600.0
+
+
+def cpu_s(process: int) -> float:
+    """Processor seconds of a process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass

@@ -6,23 +6,20 @@ Every policy gets the same workloads; what the authors' simulator gave stands be
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
 from typing import Any, NamedTuple
 
 from nona.errors import SimulationError
 from nona.experiments import Shares
-from nona.hardware.cluster import Network
-from nona.options import Option
 from nona.study.settings import choice
 from nona.study.training.elastic import ElasticRequest, elastic_system, published_mean
 from nona.training.elastic.engine import ElasticProgress
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import ElasticRun, Piece, replications_of, run_pieces
-from nona.training.elastic.system import Link
 from nona.training.elastic.workload import SHIPPED, Case, published
-from studies.policy_results import ElasticLinkPoint, ElasticLinkStudy, ElasticPoint, ElasticStudy
+from studies.policy_results import ElasticPoint, ElasticStudy
 from studies.provenance import Hear, check_least, origin, rounded_result, unheard
 
 EFFORT = "generations"
@@ -38,7 +35,7 @@ class StudyRuns:
     failed_checks: tuple[str, ...]
 
 
-def _check_size(settings: ElasticStudySettings | ElasticLinkSettings) -> None:
+def _check_size(settings: ElasticStudySettings) -> None:
     workloads = settings.workloads
     if not workloads or not set(workloads) <= set(SHIPPED):
         shipped = ", ".join(map(str, SHIPPED))
@@ -211,117 +208,4 @@ def _point(
         jcts_s=tuple(tuple(run.outcome.jct_s.mean or 0.0 for run in of) for of in runs),
         published_s=tuple(published_mean(_as_published(request), place.policy) for request in requests),
         published_mean_s=published().get(Case(*place, 0)),
-    )
-
-
-WAYS: Mapping[str, tuple[str, Mapping[str, Option]]] = {
-    "optimus-link": ("optimus-link", {}),
-    "optimus": ("optimus", {}),
-    "optimus, fitted": ("optimus", {"fitted": True}),
-    "optimus, most_nodes=1": ("optimus", {"most_nodes": 1}),
-    "optimus, compact": ("optimus", {"compact": True}),
-    "pollux": ("pollux", {}),
-    "tiresias": ("tiresias", {}),
-    "gandiva": ("gandiva", {}),
-    "gavel": ("gavel", {}),
-    "sjf": ("sjf", {}),
-    "fifo": ("fifo", {}),
-}
-"""Policies by name; Optimus also with its own measurements, and avoiding the link without seeing it."""
-
-
-@dataclass(frozen=True, slots=True)
-class ElasticLinkSettings:
-    """Size of the study; ``policies``: only these, all of ``WAYS`` if empty.
-
-    ``capacities`` in bytes/s; beside them every policy is run without a link. ``background``: utilisation of
-    the links by others. ``generations`` of each search of Pollux.
-    """
-
-    workloads: tuple[int, ...] = _workloads()
-    capacities: tuple[float, ...] = choice(
-        (1.25e9, 0.625e9),
-        "of the link (default '10 Gbit/s' and '5 Gbit/s'); repeat for several",
-        option="capacity",
-        dimension="bandwidth",
-        metavar="RATE",
-    )
-    background: float = choice(0.5, "part of the link that others use", metavar="U")
-    policies: tuple[str, ...] = _policies()
-    generations: int = _generations()
-    replications: int = _replications()
-    seed: int = choice(0, "seed of all runs")
-
-    def __post_init__(self) -> None:
-        _check_size(self)
-        if missing := {ELASTIC.find(name).name for name in self.policies} - {p for p, _ in WAYS.values()}:
-            choices = ", ".join(dict.fromkeys(p for p, _ in WAYS.values()))
-            raise SimulationError(f"Study: policy {min(missing)!r} is not part of it; choose from {choices}.")
-
-
-class LinkPlace(NamedTuple):
-    """A point of the study; ``capacity`` 0: no link."""
-
-    name: str
-    capacity: float
-
-
-def link_places_of(settings: ElasticLinkSettings) -> list[LinkPlace]:
-    """Every policy without a link, then on each link, fast ones first."""
-    wanted = [name for name, (policy, _) in WAYS.items() if policy in (settings.policies or (policy,))]
-    capacities = sorted(dict.fromkeys(settings.capacities), reverse=True)
-    return [LinkPlace(name, capacity) for name, capacity in product(wanted, (0.0, *capacities))]
-
-
-def elastic_link_study(
-    settings: ElasticLinkSettings | None = None,
-    *,
-    workers: int = 1,
-    on_progress: Hear = unheard,
-) -> ElasticLinkStudy:
-    """Run the study."""
-    chosen, begin = settings or ElasticLinkSettings(), time.perf_counter()
-    places = link_places_of(chosen)
-    requests = [[request_of(chosen, place, number) for number in chosen.workloads] for place in places]
-    study_runs = _run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
-    points = [_link_point(chosen, place, runs) for place, runs in zip(places, study_runs.points, strict=True)]
-    return rounded_result(
-        ElasticLinkStudy.like(
-            chosen,
-            **origin("elastic-link", chosen),
-            points=tuple(points),
-            failed_checks=study_runs.failed_checks,
-            seconds=time.perf_counter() - begin,
-        ),
-        DIGITS,
-    )
-
-
-def request_of(settings: ElasticLinkSettings, place: LinkPlace, number: int) -> ElasticRequest:
-    """The run of a point on one workload."""
-    policy, options = WAYS[place.name]
-    effort = {EFFORT: settings.generations} if EFFORT in ELASTIC[policy].defaults else {}
-    return ElasticRequest(
-        workload=str(number),
-        policies=(policy,),
-        replications=settings.replications,
-        seed=settings.seed,
-        options={policy: {**options, **effort}},
-        link=Link(Network(place.capacity), settings.background) if place.capacity else None,
-    )
-
-
-def _link_point(
-    settings: ElasticLinkSettings, place: LinkPlace, runs: Sequence[Sequence[ElasticRun]]
-) -> ElasticLinkPoint:
-    policy, options = WAYS[place.name]
-    return ElasticLinkPoint(
-        name=place.name,
-        policy=policy,
-        options=options,
-        view=ELASTIC[policy].network_view,
-        capacity=place.capacity or None,
-        background=settings.background if place.capacity else 0.0,
-        jcts_s=tuple(tuple(run.outcome.jct_s.mean or 0.0 for run in of) for of in runs),
-        link_share=tuple(sum(run.outcome.link_share for run in of) / len(of) for of in runs),
     )

@@ -3,54 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
-from nona.options import Option
 from nona.results.document import Document, Estimate, Figure
 from nona.results.serverless import Oracle, OverReport, PolicyOutcome, Spread, Utilization
 from studies.results import Origin
-
-Way = Literal["match", "completed", "table-mean", "random-reference", "nearest"]
-"""The way to estimate a row: the matched reference row, the completed row itself, the mean of all reference
-rows, a random reference row; ``nearest``: the best reference row there is, with everything known.
-"""
-
-
-class EstimatorAbout(Document):
-    """The command that made it; ``replications``: how often each model was profiled."""
-
-    command: str
-    version: str
-    made: str
-    replications: int
-    seed: int
-    seconds: float
-    table: str
-    models: int
-    types: tuple[str, ...]
-
-
-class EstimatorPoint(Document):
-    """One share of profiled entries.
-
-    ``reference``: whether the new job's model is in it (``known``) or was left out (``new``).
-    ``stop``: when the completion stops, ‖ΔX‖_F per entry.
-    ``errors``: mean |estimated − measured| of the share of its own rate that a job keeps beside another.
-    ``found``: how often the match is the job's own model (``known`` only).
-    """
-
-    profiled: float
-    reference: Literal["known", "new"]
-    stop: float
-    errors: dict[Way, Estimate]
-    found: Estimate
-
-
-class EstimatorStudy(Document):
-    """Provenance and points."""
-
-    about: EstimatorAbout
-    points: tuple[EstimatorPoint, ...]
 
 
 class StudyPoint(Document):
@@ -120,40 +76,6 @@ class ElasticStudy(Origin):
     generations: int
     replications: int
     points: tuple[ElasticPoint, ...]
-    failed_checks: tuple[str, ...]
-    seconds: float
-
-
-class ElasticLinkPoint(Document):
-    """A policy on one link: mean JCT of each workload and replication, in seconds.
-
-    ``name``: the policy, with options that are not usual.
-    ``view``: what it sees of the network.
-    ``capacity``: bytes/s; ``None``: no link, synchronising takes as long as measured.
-    ``link_share``: of GPU-seconds, what the link cost, by workload.
-    """
-
-    name: str
-    policy: str
-    options: Mapping[str, Option]
-    view: str
-    capacity: Figure
-    background: float
-    jcts_s: tuple[tuple[float, ...], ...]
-    link_share: tuple[float, ...]
-
-
-class ElasticLinkStudy(Origin):
-    """The study: its origin, its size, and the seconds it took.
-
-    ``generations`` of each search of Pollux. ``background``: utilisation of every link by others.
-    """
-
-    workloads: tuple[int, ...]
-    background: float
-    generations: int
-    replications: int
-    points: tuple[ElasticLinkPoint, ...]
     failed_checks: tuple[str, ...]
     seconds: float
 
@@ -238,24 +160,6 @@ class SharingStudy(Document):
     modes: Mapping[str, Mapping[str, SharedOutcome]]
 
 
-class AlternativeCells(Document):
-    """The cells under one changed default; policies that it does not touch are left out."""
-
-    key: str
-    default: str
-    other: str
-    settings: SettingCells
-
-
-class Sensitivity(Document):
-    """Every alternative beside the defaults in runs of equal size."""
-
-    calls: int
-    replications: int
-    default: SettingCells
-    rows: tuple[AlternativeCells, ...]
-
-
 class ProfileCurves(Document):
     """Every policy over load with one set of profiles: setting → report."""
 
@@ -272,18 +176,10 @@ class ScarceCurve(Document):
     report: OverReport
 
 
-class Pressed(Document):
-    """The factor on a setting's load at which alternatives are tried, and the vGPUs that esg holds there."""
-
-    load: float
-    vgpus_held: Figure
-
-
 class ServerlessStudy(Origin):
     """The study: its origin, its size, and the seconds it took.
 
-    ``curves``: a set of profiles each; ``scarcity``: of the setting ``scarce_setting``; ``pressed``:
-    setting → load of the sensitivity.
+    ``curves``: a set of profiles each; ``scarcity``: of the setting ``scarce_setting``.
     """
 
     calls: int
@@ -295,6 +191,4 @@ class ServerlessStudy(Origin):
     curves: tuple[ProfileCurves, ...]
     scarce_setting: str
     scarcity: tuple[ScarceCurve, ...]
-    pressed: Mapping[str, Pressed]
-    sensitivity: Sensitivity
     seconds: float

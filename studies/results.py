@@ -168,56 +168,6 @@ class NetworkViewsStudy(Document):
     rows: tuple[NetworkViewRow, ...]
 
 
-class SplitAbout(RunAbout):
-    """The run; a step with b members takes ``fixed_s`` + b·``each_s`` on a whole model."""
-
-    fixed_s: float
-    each_s: float
-
-
-class BreakEven(Document):
-    """Two models alike on two GPUs without batches, Poisson arrivals, by theory.
-
-    ``load`` is λD of both together, ``gain`` the mean time of dedicated GPUs over that of a pipeline without
-    overhead. They are equal where all stages take ``overhead`` times as long, and where the slowest stage
-    takes ``uneven``/2 of D.
-    """
-
-    load: float
-    gain: float
-    overhead: float
-    uneven: float
-
-
-class Arranged(Document):
-    """Mean completion times (s) with steps of up to ``batch``; unknown where there is no steady state.
-
-    ``cv``: of the gaps between arrivals; ``rates``: queries per second of either model. ``replicated``: both
-    models on both GPUs, shorter queue.
-    """
-
-    batch: int
-    cv: float
-    rates: tuple[float, float]
-    dedicated: Estimate
-    pipeline: Estimate
-    replicated: Estimate
-
-
-class SplitCase(Arranged):
-    """``slower`` is the pipeline whose stages take a tenth longer."""
-
-    slower: Estimate
-
-
-class SplitStudy(Document):
-    """Provenance, what theory says without batches, and the simulated cases."""
-
-    about: SplitAbout
-    theory: tuple[BreakEven, ...]
-    cases: tuple[SplitCase, ...]
-
-
 QuestionKey = Literal["blind", "live"]
 """``blind``: nona against the others that see no queue; ``live``: nona-live against all others."""
 

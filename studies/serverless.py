@@ -3,7 +3,7 @@
 Times are the clock's, so they differ from machine to machine and from run to run; what the simulation
 charges is the number of paths looked at times a constant.
 
-Every policy of a setting gets the same calls and noise, every alternative the same as its default.
+Every policy of a setting gets the same calls and noise.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ from studies.policy_results import (
     CutoffPoint,
     CutoffStudy,
     MeasuredSearches,
-    Pressed,
-    Sensitivity,
     ServerlessStudy,
     SharedOutcome,
     SharingStudy,
@@ -46,15 +44,11 @@ from studies.policy_results import (
 )
 from studies.provenance import Hear, check_least, origin, rounded_result, unheard
 from studies.serverless_parts import (
-    ALTERNATIVES,
     PROFILE_SETS,
     SCARCE,
-    SensitivitySize,
     cell,
-    pressed,
     profile_curves,
     scarce_curves,
-    sensitivity,
 )
 
 EVERY_SEARCH: Options = {"slack_resolution": 0.0}  # nothing is looked up
@@ -129,7 +123,6 @@ _SPANS = {
     "sharing": 0.03,
     "load": 0.4,
     "scarcity": 0.16,
-    "sensitivity": 0.3,
 }
 SCARCE_SETTING = 1  # number of the setting in which vCPUs are made scarce
 
@@ -139,18 +132,17 @@ class StudySettings:
     """Size of the study.
 
     ``calls`` and ``replications`` of the three settings, the cut-off and the sharing; ``small`` calls of
-    each run over load and of the sensitivity, whose replications are ``few``. ``seed``: the scenarios' where
-    it is ``None``. ``alternatives``: which to run, by number; ``None`` for all. ``loads``: factors in place
-    of the usual ones; ``profile_sets`` and ``scarce``: the first so many only.
+    each run over load, whose replications are at least ``2 * few``. ``seed``: the scenarios' where it is
+    ``None``. ``loads``: factors in place of the usual ones; ``profile_sets`` and ``scarce``: the first so
+    many only.
     """
 
     calls: int = choice(1500, "calls measured per run", least=1)
     replications: int = choice(4, "independent runs of each point", least=1)
-    small: int = choice(400, "calls per run of an alternative", least=1)
-    few: int = choice(2, "independent runs of each alternative", least=1)
+    small: int = choice(400, "calls per run over load", least=1)
+    few: int = choice(2, "independent runs over load", least=1)
     seed: int | None = choice(None, "overrides the scenarios' seeds")
     settings: tuple[str, ...] = SETTINGS
-    alternatives: tuple[int, ...] | None = None
     cutoffs_s: tuple[float, ...] = CUTOFFS_S
     loads: tuple[float, ...] | None = None
     profile_sets: int | None = None
@@ -199,7 +191,6 @@ def _study(chosen: StudySettings, pool: TaskPool, on_progress: Hear) -> Serverle
     scarce_name = chosen.settings[min(SCARCE_SETTING, len(chosen.settings) - 1)]
     sets, scarce = PROFILE_SETS[: chosen.profile_sets], SCARCE[: chosen.scarce]
     curves = profile_curves(scenarios, asked, pool, of("load"), sets)
-    busy = {name: pressed(report) for name, report in curves[0].settings.items()}
     return ServerlessStudy(
         **origin("serverless", chosen),
         seed=setting(chosen.settings[0], chosen.seed).seed,
@@ -212,8 +203,6 @@ def _study(chosen: StudySettings, pool: TaskPool, on_progress: Hear) -> Serverle
         curves=curves,
         scarce_setting=scarce_name,
         scarcity=scarce_curves(scenarios[scarce_name], scarce_name, asked, pool, of("scarcity"), scarce),
-        pressed=busy,
-        sensitivity=_sensitivity(chosen, busy, pool, of("sensitivity")),
         seconds=time.perf_counter() - begin,
     )
 
@@ -279,16 +268,6 @@ def _sharing(chosen: StudySettings, pool: TaskPool, tell: Tell) -> SharingStudy:
     done = iter(run_tasks(tasks, pool, tell))
     modes = {mode: {p: SharedOutcome.like(next(done).summary) for p in policies} for mode in ways_for()}
     return SharingStudy(scenario=scenario.name, modes=modes)
-
-
-def _sensitivity(
-    chosen: StudySettings, busy: Mapping[str, Pressed], pool: TaskPool, tell: Tell
-) -> Sensitivity:
-    """Every alternative at the load at which ESG is busy."""
-    scenarios = {n: with_load(setting(n, chosen.seed), busy[n].load) for n in chosen.settings}
-    rows = [a for n, a in enumerate(ALTERNATIVES) if chosen.alternatives is None or n in chosen.alternatives]
-    size = SensitivitySize(POLICIES, chosen.small, chosen.few)
-    return rounded_result(sensitivity(scenarios, rows, size, pool, tell), SMALL_DIGITS)
 
 
 def with_load(scenario: Scenario, factor: float) -> Scenario:

@@ -1,31 +1,24 @@
-"""Parts of the study: sets of profiles, load, each default replaced by an alternative.
+"""Parts of the study: sets of profiles, load.
 
 The time of each function at the smallest configuration, and its part on the CPU, are the same in all sets.
-
-An alternative changes keys of the scenario; all policies run with it. Those of a policy's own options
-change that policy only; the others are what they were.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from nona.errors import ScenarioError
-from nona.options import Option, Options
 from nona.results.serverless import OverReport, OverRequest
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
-from nona.serverless.engine.options import RunOptions
 from nona.serverless.functions import LawTimes, network_law, shipped_function
 from nona.study.serverless.knees import policies_over
-from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import warmup_calls
-from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
-from nona.study.sweep_numbers import LOAD, number_named, with_value
+from nona.study.serverless.tasks import Done, TaskPool
+from nona.study.sweep_numbers import with_value
 from studies import policy_results as results
 
 # The measured network that is most like what a function is said to run (recollected); the choice is ours.
@@ -109,7 +102,6 @@ VALUES: Mapping[str, tuple[float, ...]] = {
 }
 USUAL_VALUES = (0.5, 1.0, 1.5, 2.0)
 SCARCE = ((0.05, 16), (0.5, 16), (0.2, 8), (0.2, 32))  # CPU share, vCPUs of a node
-BUSY = (0.8, 0.9)  # share of the vGPUs held under esg at which alternatives are tried
 Tell = Callable[[float], None]
 
 
@@ -166,211 +158,6 @@ def scarce_curves(
         report = _over(changed, VALUES.get(name, USUAL_VALUES), asked, pool, part)
         curves.append(results.ScarceCurve(cpu_share=share, vcpus=vcpus, report=report))
     return tuple(curves)
-
-
-def pressed(report: OverReport, policy: str = "esg") -> results.Pressed:
-    """The load at which ``policy`` holds 80 to 90 % of the vGPUs, or comes nearest to 85 %.
-
-    Of several such loads the largest that keeps the target, else the largest.
-    """
-    points = [p for p in report.policies[policy].points if p.utilization.vgpu is not None]
-    inside = [p for p in points if BUSY[0] <= (p.utilization.vgpu or 0.0) <= BUSY[1]]
-    kept = [p for p in inside if p.verdict == "keeps"] or inside
-    middle = sum(BUSY) / 2
-    best = (
-        max(kept, key=lambda p: p.value)
-        if kept
-        else min(points, key=lambda p: abs((p.utilization.vgpu or 0.0) - middle))
-    )
-    return results.Pressed(load=best.value, vgpus_held=best.utilization.vgpu)
-
-
-Value = Option | Sequence[int] | Sequence[str]
-"""A value for a key of a scenario."""
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """``default`` and ``other`` in words; ``values``: key of the scenario → value.
-
-    ``policy`` and ``options`` are for an option of one policy. ``load`` multiplies the rate of calls.
-    ``key``: of the scenario, or ``policy.NAME.OPTION``.
-    """
-
-    key: str
-    default: str
-    other: str
-    values: Mapping[str, Value] = field(default_factory=dict)
-    policy: str = ""
-    options: Options = field(default_factory=dict)
-    load: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """Key and value, which together identify it."""
-        return f"{self.key}: {self.other}"
-
-    def applied(self, scenario: Scenario) -> Scenario:
-        """The scenario with the change, validated again."""
-        loaded = number_named(scenario, LOAD).set(scenario, self.load)
-        data = loaded.model_dump(mode="json")
-        for path, value in self.values.items():
-            *way, last = path.split(".")
-            holder = data
-            for step in way:
-                holder = holder[step]
-            holder[last] = value
-        return scenario_from_mapping(data)
-
-
-def _set(key: str, default: str, other: str, value: Value) -> Alternative:
-    return Alternative(key, default, other, {key: value})
-
-
-def _option(policy: str, option: str, default: str, other: str, value: Option) -> Alternative:
-    return Alternative(f"policy.{policy}.{option}", default, other, policy=policy, options={option: value})
-
-
-_S = "serverless"
-ALTERNATIVES: tuple[Alternative, ...] = (
-    Alternative(
-        f"{_S}.containers.warm",
-        "7 of each function on each node",
-        "48: no cold start ever",
-        {f"{_S}.containers.warm": 48, f"{_S}.containers.keep_alive": 1e6},
-    ),
-    _set(f"{_S}.containers.warm", "7 of each function on each node", "1", 1),
-    _set(f"{_S}.containers.warm", "7 of each function on each node", "none", 0),
-    _set(f"{_S}.containers.prewarm", "one spare container", "no pre-warming", "none"),
-    _set(f"{_S}.containers.prewarm", "one spare container", "by EWMA of gaps", "ewma"),
-    _set(f"{_S}.containers.spare", "1", "3", 3),
-    _set(f"{_S}.noise", "10 %", "none", 0.0),
-    _set(f"{_S}.noise", "10 %", "25 %", 0.25),
-    _set(f"{_S}.profile_percentile", "95th percentile of the time", "the median", 50.0),
-    _set(f"{_S}.gpu_floor", "19 % of the GPU's time at one vGPU", "none: more vGPUs always help", 0.0),
-    _set(f"{_S}.gpu_floor", "19 % of the GPU's time at one vGPU", "80 %: more vGPUs hardly help", 0.8),
-    _set(
-        f"{_S}.gpu_floor",
-        "19 % of the GPU's time at one vGPU",
-        "200 %: a batch of 3 takes as long as one",
-        2.0,
-    ),
-    _set(
-        f"{_S}.gpu_constant", "55 % of the GPU's time at batch 1", "none: batches save nothing on a vGPU", 0.0
-    ),
-    _set(f"{_S}.gpu_constant", "55 % of the GPU's time at batch 1", "75 %", 0.75),
-    _set(f"{_S}.gpu_exponent", "0.94", "0.4, as of BERT", 0.4),
-    _set(f"{_S}.cpu_share", "20 %", "5 %", 0.05),
-    _set(f"{_S}.cpu_share", "20 %", "50 %", 0.5),
-    Alternative("load", "1", "half the calls", load=0.5),
-    Alternative("load", "1", "1.2 times the calls", load=1.2),
-    Alternative("load", "1", "1.5 times the calls", load=1.5),
-    _set(f"{_S}.interval", "uniform gaps", "Poisson, at the rows' rates", None),
-    _set(f"{_S}.transfer.remote_bandwidth", "10 Gbit/s", "1 Gbit/s", 1e9 / 8),
-    _set(f"{_S}.transfer.remote_bandwidth", "10 Gbit/s", "100 Gbit/s", 100e9 / 8),
-    _set(f"{_S}.transfer.remote_latency", "5 ms", "50 ms", 50e-3),
-    _set(f"{_S}.prices.vgpu_hour", "$0.67", "$0.17", 0.17),
-    _set(f"{_S}.prices.vgpu_hour", "$0.67", "$2.68", 2.68),
-    _set(f"{_S}.dispatch.order", "round robin", "least slack first", "least-slack"),
-    _set(
-        f"{_S}.dispatch.first", "home invoker first", "warm containers first", ["warm", "walk", "most-free"]
-    ),
-    _set(
-        f"{_S}.dispatch.later", "the predecessor's invoker first", "warm containers first", ["warm", "walk"]
-    ),
-    _set(f"{_S}.dispatch.rechecks", "50", "5", 5),
-    _set(f"{_S}.dispatch.late", "the cheapest", "the fastest", "fastest"),
-    _set(f"{_S}.dispatch.late", "the cheapest", "dropped", "drop"),
-    _set(f"{_S}.dispatch.partial", "no", "yes", True),
-    _set(f"{_S}.dispatch.blocking", "no", "yes: one search at a time", True),
-    Alternative(
-        f"{_S}.configurations.batch", "256 configurations", "no batches", {f"{_S}.configurations.batch": [1]}
-    ),
-    Alternative(
-        f"{_S}.configurations.vcpus",
-        "256 configurations",
-        "powers of two: 5 x 5 x 3",
-        {
-            f"{_S}.configurations.batch": [1, 2, 4, 8, 16],
-            f"{_S}.configurations.vcpus": [1, 2, 4, 8, 16],
-            f"{_S}.configurations.vgpus": [1, 2, 4],
-        },
-    ),
-    _set(f"{_S}.sharing.mode", "vGPUs as a number", "MIG geometry", "mig-geometry"),
-    _set(f"{_S}.sharing.mode", "vGPUs as a number", "MPS", "mps"),
-    _set(f"{_S}.sharing.mode", "vGPUs as a number", "time slicing", "time-slicing"),
-    _option("esg", "k", "5", "1", 1),
-    _option("esg", "k", "5", "20", 20),
-    _option("esg", "group", "3", "1", 1),
-    _option("esg", "group", "3", "5", 5),
-    _option("esg", "later_batches", "at most the queue at hand", "any", "any"),
-    _option("esg", "replan", "before every stage", "once, before the first", False),
-    _option("esg", "step_s", "measured", "a microsecond a path", 1e-6),
-    _option("infless", "standing", "a lease per batch", "instances that stand", True),
-    _option("fast-gshare", "standing", "a lease per batch", "instances that stand", True),
-    _option("orion", "cutoff_s", "100 ms", "10 ms", 0.01),
-    _option("orion", "step_s", "1 ms", "0.1 ms", 1e-4),
-    _option("orion", "priority", "latency", "cost", "cost"),
-)
-
-Place = tuple[str, int, str]
-
-
-@dataclass(frozen=True, slots=True)
-class SensitivitySize:
-    """Policies in order, calls and replications of a run."""
-
-    policies: tuple[str, ...]
-    calls: int
-    replications: int
-
-
-def sensitivity(
-    scenarios: Mapping[str, Scenario],
-    rows: Sequence[Alternative],
-    size: SensitivitySize,
-    pool: TaskPool,
-    tell: Callable[[float], None],
-) -> results.Sensitivity:
-    """The study's cells with the defaults, and with each alternative, in every scenario."""
-    tasks, places = [], []
-    slo_s: dict[str, list[float]] = {}
-    for name, scenario in scenarios.items():
-        slo_s[name] = [app.slo_s for app in prepare_serverless(scenario).applications]
-        for number, row in enumerate([None, *rows]):
-            changed = scenario if row is None else row.applied(scenario)
-            options = {} if row is None else row.options
-            who = _who(row, size.policies)
-            run = _short(changed, size.calls, [(policy, options) for policy in who])
-            for policy in who:
-                tasks.append(Task(changed, policy, options, run, size.replications))
-                places.append((name, number, policy))
-    done = dict(zip(places, run_tasks(tasks, pool, tell), strict=True))
-    cells: dict[Place, results.Cell] = {at: cell(d, slo_s[at[0]]) for at, d in done.items()}
-
-    def of(name: str, number: int) -> dict[str, results.Cell]:
-        return {p: cells[at] for p in size.policies if (at := (name, number, p)) in cells}
-
-    return results.Sensitivity(
-        calls=size.calls,
-        replications=size.replications,
-        default={name: of(name, 0) for name in scenarios},
-        rows=tuple(
-            results.AlternativeCells.like(row, settings={name: of(name, number) for name in scenarios})
-            for number, row in enumerate(rows, 1)
-        ),
-    )
-
-
-def _short(scenario: Scenario, calls: int, policies: Sequence[tuple[str, Options]]) -> RunOptions:
-    """A run whose warm-up covers the cold starts, and the instances, that it may begin without."""
-    system = prepare_serverless(scenario)
-    return RunOptions(calls=calls, warmup=warmup_calls(scenario, system, calls, policies))
-
-
-def _who(row: Alternative | None, policies: Sequence[str]) -> Sequence[str]:
-    """The policies that an alternative changes: that of its option, else all."""
-    return policies if row is None or not row.policy else (row.policy,)
 
 
 def cell(done: Done, slo_s: Sequence[float]) -> results.Cell:

@@ -5,7 +5,7 @@ The one module here that draws with Streamlit: pages, which stand beside the pac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -21,6 +21,7 @@ from nona.serverless.policies.registry import get_policy
 from nona.study.shipped import shipped_path, stored_result
 from nona.tables import share_text
 from nona.ui.jobs.registry import Job
+from nona.ui.pages.evidence import sources
 from nona.ui.pages.run_page import Run, RunPage, run_area
 from nona.ui.pages.serverless_comparisons import over_charts
 from nona.ui.pages.serverless_results import choose_one
@@ -35,9 +36,7 @@ from studies import measured_batches, measured_language
 from studies.agreement import EFFORTS
 from studies.known_systems import known_systems
 from studies.policy_results import (
-    ElasticLinkStudy,
     ElasticStudy,
-    EstimatorStudy,
     ServerlessStudy,
     TrainingStudy,
 )
@@ -46,26 +45,21 @@ from studies.published_latencies import WEAK_POINTS, ValidationSummary, reading,
 from studies.reports import (
     decisions,
     elastic,
-    elastic_link,
-    estimator,
     network_views,
     paper,
     serverless,
     serverless_tables,
-    split_or_batch,
     theory,
     training,
     validation,
 )
 from studies.reports import prediction as maps
 from studies.reports.decision_figures import heat_figure, ratios_figure
-from studies.reports.serverless_claims import Key
 from studies.results import (
     DecisionStudy,
     MeasuredBatches,
     NetworkViewsStudy,
     PaperStudy,
-    SplitStudy,
     TheoryProgress,
     TheoryResult,
     TheoryRow,
@@ -95,7 +89,7 @@ def _pictured(study: Presented, figure: go.Figure, key: str, alt: str) -> None:
         picture(figure, key=key, alt=f"{alt}. {study.title}")
 
 
-def prediction_tab(state: AppState) -> None:
+def _prediction() -> None:
     st.subheader("Formula beside simulation")
     st.markdown(
         "Shipped scenarios, generated networks and arrivals in bursts, from all local to all spread, "
@@ -108,7 +102,7 @@ def prediction_tab(state: AppState) -> None:
     st.page_link("pages/simulation.py", label="Go to the Simulation page", icon=":material/timeline:")
 
 
-def decisions_tab(state: AppState) -> None:
+def _decisions() -> None:
     st.subheader("Decisions, simulated")
     st.markdown(
         "Does the placement win in simulation? All samples, and generated networks that were not used to "
@@ -129,7 +123,7 @@ def decisions_tab(state: AppState) -> None:
             titled(heat_figure(data, key), decisions.heat_title(data, key), f"decisions-heat-{key}", alt)
 
 
-def network_views_tab(state: AppState) -> None:
+def _network_views(state: AppState) -> None:
     st.subheader("Network views: who sees the network?")
     data = stored_result(NetworkViewsStudy)
     levels = "; ".join(f"**{view.name}** {plain(meaning)}" for view, meaning in VIEW_MEANINGS.items())
@@ -158,32 +152,6 @@ def remarks_in_short() -> None:
             table(shown.rows, shown.key, shown.heading)
 
 
-def split_tab(state: AppState) -> None:
-    st.subheader("Split or batch?")
-    st.markdown(
-        "Two models on two GPUs, each of which can hold either. AlpaServe (OSDI 2023) shows that both models "
-        "cut in two stages over both GPUs wait half as long as with a GPU each. Here are its formulas, and "
-        "the same question for GPUs that take queries in batches."
-    )
-    data = stored_result(SplitStudy)
-    alt = "Mean JCT of four arrangements of two models on two GPUs, case by case"
-    _pictured(split_or_batch.presented(data), split_or_batch.split_figure(data), "split-or-batch", alt)
-    st.subheader("GPUs that batch, measured and simulated")
-    runs = _measured_batches()
-    st.markdown(
-        f"**{plain(measured_batches.measured_finding(runs))}.** The same queries at the same instants, with "
-        "the times of steps that were measured alone before; nothing is fitted to the runs."
-    )
-    alt = "Simulated over measured mean and 99th percentile of every run"
-    picture(measured_batches.measured_figure(runs), key="measured-batches", alt=alt)
-    table(
-        measured_batches.MEASURED.of(runs),
-        "measured-batches-table",
-        "Each measured run beside its simulation",
-    )
-    st.caption(plain(measured_batches.MEASURED_SOURCE))
-
-
 @st.cache_resource(show_spinner="Simulating the measured queries")
 def _measured_batches() -> tuple[MeasuredBatches, ...]:
     return measured_batches.beside_measured()
@@ -199,7 +167,21 @@ def _formula_points() -> tuple[measured_language.FormulaPoint, ...]:
     return measured_language.beside_formula()
 
 
-def language_tab(state: AppState) -> None:
+def _measured_queries() -> None:
+    st.subheader("GPUs that batch, measured and simulated")
+    runs = _measured_batches()
+    st.markdown(
+        f"**{plain(measured_batches.measured_finding(runs))}.** The same queries at the same instants, with "
+        "the times of steps that were measured alone before; nothing is fitted to the runs."
+    )
+    alt = "Simulated over measured mean and 99th percentile of every run"
+    picture(measured_batches.measured_figure(runs), key="measured-batches", alt=alt)
+    alt = "Each measured run beside its simulation"
+    table(measured_batches.MEASURED.of(runs), "measured-batches-table", alt)
+    st.caption(plain(measured_batches.MEASURED_SOURCE))
+
+
+def _measured_requests() -> None:
     st.subheader("vLLM, measured and simulated")
     run = _measured_run()
     st.markdown(
@@ -215,7 +197,10 @@ def language_tab(state: AppState) -> None:
     table(measured_language.BESIDE.of(run.rows), "vllm-measured", alt)
     st.caption(plain(measured_language.SOURCE))
     st.info(plain(measured_language.OPEN_QUESTIONS), icon=":material/help:")
-    st.subheader("Steps, measured and shipped")
+
+
+def _steps() -> None:
+    st.subheader("Steps of language models, measured and shipped")
     steps = measured_language.beside_steps()
     st.markdown(
         f"**{plain(measured_language.steps_finding(steps))}.** The constants were fitted to another "
@@ -224,7 +209,10 @@ def language_tab(state: AppState) -> None:
     alt = "Measured steps beside the shipped constants"
     table(measured_language.STEPS.of(steps), "steps-measured", alt)
     st.caption(plain(measured_language.STEPS_SOURCE))
-    st.subheader("The formula and the simulation")
+
+
+def _time_per_token() -> None:
+    st.subheader("Language models: the formula and the simulation")
     st.markdown(
         "The mean time per output token has a closed form, in which the lengths of answers count by their "
         "mean and by the tokens that they read. One H100 with Llama 3.1 8B, prompts of 512 tokens, answers "
@@ -277,7 +265,7 @@ def _theory_table(rows: Sequence[TheoryRow], height: int, key: str = "theory") -
     table(theory.THEORY.of(rows), key, "Theory against simulation, system by system", height=height)
 
 
-def theory_tab(state: AppState) -> None:
+def _theory(state: AppState) -> None:
     st.subheader("Theory against simulation")
     st.markdown(
         "Completion times come from a simulator. Here it runs systems with a mean completion time known "
@@ -307,7 +295,7 @@ SCHEDULERS_KEY = "paper-schedulers"
 DRAWN = ("nona", "nona-live", "least-loaded", "local", "random", "spread", "opportunistic", "spark-fair")
 
 
-def paper_tab(state: AppState) -> None:
+def _paper(state: AppState) -> None:
     st.subheader("The paper's evaluation, repeated")
     data = stored_result(PaperStudy)
     schedulers = next(iter(data.sweeps.values())).schedulers
@@ -331,7 +319,7 @@ def _ratios(name: str, report: SweepReport, drawn: Sequence[str]) -> None:
     titled(figure, paper.ratio_title(name, report), f"paper-{name}", alt)
 
 
-def training_tab(state: AppState) -> None:
+def _training(state: AppState) -> None:
     st.subheader("Training policies, compared with Gavel's paper")
     data = stored_result(TrainingStudy)
     with _study(training.presented(data)):
@@ -351,18 +339,9 @@ def training_tab(state: AppState) -> None:
         with right:
             figure = elastic.interference_figure(scaled)
             titled(figure, "Mean JCT at load 1 over interference", "elastic-interference", alt)
-    st.subheader("Elastic jobs on a link that others use too")
-    on_link = stored_result(ElasticLinkStudy)
-    alt = "Mean JCT of each policy without a link and on two links, with intervals"
-    _pictured(elastic_link.presented(on_link), elastic_link.link_figure(on_link), "elastic-link", alt)
-    st.subheader("Rates estimated from a few profiles")
-    estimated = stored_result(EstimatorStudy)
-    figure = estimator.estimator_figure(estimated)
-    alt = "Mean error of each way of estimating over the share of pairs profiled"
-    _pictured(estimator.presented(estimated), figure, "estimator", alt)
 
 
-def slides_tab(state: AppState) -> None:
+def _slides(state: AppState) -> None:
     """The shipped study; where it is missing, how to make it."""
     if not shipped_path("serverless").is_file():
         st.caption("This copy lacks the study's results. The command below computes them.")
@@ -386,7 +365,6 @@ def _slides_charts(data: ServerlessStudy) -> None:
         alt = "Orion's share of SLOs kept by the cut-off of its search"
         chart(serverless_tables.cutoff_figure(data), serverless.cutoff_title(data), "study-cutoff", alt)
     _loads(data)
-    _sensitivity(data)
     alt = "Share of SLOs kept by each policy"
     chart(
         serverless_tables.sharing_figure(data),
@@ -407,19 +385,6 @@ def _loads(data: ServerlessStudy) -> None:
     report = curves.settings[setting]
     st.caption(plain(f"{curves.name}: {curves.about}."))
     over_charts(report, "study-over")
-
-
-def _sensitivity(data: ServerlessStudy) -> None:
-    st.markdown("**What the result depends on**: one default changed at a time, for all policies alike")
-    left, right = st.columns(2)
-    with left:
-        hint = "In which of the slides' settings the defaults are changed."
-        setting = choose_one("Setting", list(data.settings), "study-setting", hint)
-    with right:
-        kinds: dict[str, Key] = {"SLOs kept": "hits", "cost": "costs"}
-        kind = choose_one("Drawn", list(kinds), "study-kind", "The share of SLOs kept, or the cost per call.")
-    alt = f"{kind} of every policy under each changed default in {setting}; first row: defaults"
-    picture(serverless_tables.sensitivity_figure(data, setting, kinds[kind]), "study-sensitivity", alt)
 
 
 def _validation_tiles(summary: ValidationSummary) -> None:
@@ -486,6 +451,8 @@ def times_tab(state: AppState) -> None:
     st.subheader("MIG slices")
     st.caption("How many times slower a slice is than its whole device.")
     table(validation.SLICES.of(report.slices), "slices", "Slowdown of slices, published and predicted")
+    _steps()
+    sources()
 
 
 def with_advice(page: RunPage[Kept]) -> RunPage[Kept]:
@@ -498,17 +465,37 @@ def with_advice(page: RunPage[Kept]) -> RunPage[Kept]:
     return replace(page, fields=settings)
 
 
-def _split_finding() -> str:
-    return " ".join(split_or_batch.findings(stored_result(SplitStudy)))
+def _of_queries(key: str) -> bool:
+    return one_of("Of", ["queries", "language models"], key, "Which simulator it is about.") == "queries"
 
 
-def _slides_finding() -> str:
-    shipped = shipped_path("serverless").is_file()
-    return f"{serverless.title(stored_result(ServerlessStudy))}." if shipped else ""
+def predictions_tab(state: AppState) -> None:
+    """The formulas beside simulations, and whether what they propose wins."""
+    if _of_queries("predictions-of"):
+        _prediction()
+        _decisions()
+    else:
+        _time_per_token()
 
 
-# Page and tab → the finding of the study that is shown there.
-FINDINGS = {
-    ("pages/evidence.py", "Split or batch"): _split_finding,
-    ("pages/evidence.py", "The slides"): _slides_finding,
+def simulator_tab(state: AppState) -> None:
+    """The simulator beside queueing theory and measured runs."""
+    if _of_queries("simulator-of"):
+        _theory(state)
+        _measured_queries()
+    else:
+        _measured_requests()
+
+
+CLAIMS: Mapping[str, Callable[[AppState], None]] = {
+    "the Nona paper": _paper,
+    "the slides on Nona": _network_views,
+    "the slides on ESG": _slides,
+    "Gavel, Pollux and others": _training,
 }
+
+
+def claims_tab(state: AppState) -> None:
+    """What others published, repeated, one source at a time."""
+    hint = "Each was simulated with scenarios of its own: nothing here is of your scenario or of your runs."
+    CLAIMS[one_of("Claims of", list(CLAIMS), "claims-of", hint)](state)

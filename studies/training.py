@@ -6,29 +6,19 @@ Every variant of a replication gets the same jobs.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
-import numpy as np
-
-import nona
 from nona.allocation.registry import get_policy
-from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.experiments import Key, run_pieces
-from nona.random_streams import RandomStreams
-from nona.results.document import UNKNOWN
 from nona.results.training import PolicyOutcome
 from nona.scenario.training import GenerateSpec
-from nona.statistics import mean_interval
 from nona.study.settings import choice
-from nona.study.shipped import now_text
 from nona.training.generated_jobs import generate
 from nona.training.job_files import trace_jobs
 from nona.training.metrics import mean_of as mean_known
 from nona.training.metrics import measure
-from nona.training.pair_estimator import Completion, Reference, matched, profiled, reference_of
 from nona.training.rounds import RunOptions, simulate_training
 from nona.training.system import NodeGroup, TrainingCluster, TrainingSystem
 from nona.training.throughput_table import shipped_throughputs
@@ -252,90 +242,3 @@ def _point(piece: Piece, outcomes: list[PolicyOutcome]) -> studies.StudyPoint:
         utilization=mean_known(o.utilization for o in outcomes),
         decision_s=mean_known(o.decision_s for o in outcomes),
     )
-
-
-GAVEL_STOP = 1e-3
-"""Tolerance at which the public program stops: after two or three sweeps on this table."""
-
-
-@dataclass(frozen=True, slots=True)
-class EstimatorSettings:
-    """Shares of entries that are profiled, and how often each model is profiled at each of them."""
-
-    shares: tuple[float, ...] = (0.05, 0.1, 0.2, 0.3, 0.5, 0.8)
-    stops: tuple[float, ...] = (GAVEL_STOP, Completion().tolerance)
-    replications: int = choice(5, "how often each model is profiled", least=1)
-    seed: int = choice(0, "seed of all draws")
-
-
-def estimator_study(settings: EstimatorSettings, *, on_progress: Hear = unheard) -> studies.EstimatorStudy:
-    """Profile, complete, match; compare with the measured rows and with estimates that need no profile."""
-    started = time.perf_counter()
-    table = shipped_throughputs()
-    types = tuple(sorted({key.gpu for key in table.alone}))
-    reference = reference_of(table, types)
-    cases = [(r, stop, p) for r in ("known", "new") for stop in settings.stops for p in settings.shares]
-    points = []
-    for number, (kind, stop, share) in enumerate(cases):
-        on_progress(number / len(cases), f"{share:.0%} profiled")
-        points.append(
-            _estimator_point(reference, "known" if kind == "known" else "new", stop, share, settings)
-        )
-    about = studies.EstimatorAbout(
-        command=f"nona study estimator --replications {settings.replications} --seed {settings.seed}",
-        version=nona.__version__,
-        made=now_text(),
-        replications=settings.replications,
-        seed=settings.seed,
-        seconds=time.perf_counter() - started,
-        table=table.source,
-        models=len(reference.models),
-        types=types,
-    )
-    return studies.EstimatorStudy(about=about, points=tuple(points))
-
-
-def _estimator_point(
-    reference: Reference,
-    kind: Literal["known", "new"],
-    stop: float,
-    share: float,
-    settings: EstimatorSettings,
-) -> studies.EstimatorPoint:
-    """All models, ``replications`` times; one value of each mean per replication."""
-    how, errors, recognised = Completion(tolerance=stop), [], []
-    for replication in range(settings.replications):
-        streams = RandomStreams(settings.seed, replication)
-        tried = list(_models(reference, kind, share, how, streams))
-        errors.append({way: float(np.mean([e[way] for e, _ in tried])) for way in tried[0][0]})
-        recognised.append(float(np.mean([hit for _, hit in tried])))
-    means = {way: mean_interval([e[way] for e in errors]).estimate for way in errors[0]}
-    hits = mean_interval(recognised).estimate if kind == "known" else UNKNOWN
-    return studies.EstimatorPoint(profiled=share, reference=kind, stop=stop, errors=means, found=hits)
-
-
-def _models(
-    whole: Reference, kind: str, share: float, how: Completion, streams: RandomStreams
-) -> Iterator[tuple[dict[studies.Way, float], bool]]:
-    """Errors of each model as the new job, and whether it was recognised."""
-    for number, model in enumerate(whole.models):
-        reference, truth = whole, whole.kept[number]
-        if kind == "new":
-            others = [b for b in range(len(whole.models)) if b != number]
-            columns = [whole.column(j, b) for j in range(len(whole.types)) for b in others]
-            reference, truth = whole.without(number), truth[columns]
-        measured = profiled(truth, share, streams.generator("profiled", model))
-        generator = streams.generator("completion", model)
-        match, row = matched(truth, measured, reference, how, generator)
-        yield _errors(reference.kept, match, row, truth), kind == "known" and match == number
-
-
-def _errors(rows: Floats, match: int, row: Floats, truth: Floats) -> dict[studies.Way, float]:
-    distances = np.abs(rows - truth).mean(axis=1)
-    return {
-        "match": float(distances[match]),
-        "completed": float(np.abs(row - truth).mean()),
-        "table-mean": float(np.abs(rows.mean(axis=0) - truth).mean()),
-        "random-reference": float(distances.mean()),
-        "nearest": float(distances.min()),
-    }

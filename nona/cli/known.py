@@ -84,7 +84,6 @@ SWEPT = Name("scheduler", lambda: (*_SCHEDULERS(), *_POLICIES()), _check_swept)
 TRAINING_POLICY = Name("policy", _TRAINING_POLICIES, _check("nona.allocation.registry:get_policy"))
 _ELASTIC = "nona.training.elastic.registry:ELASTIC"
 ELASTIC_POLICY = Name("policy", _names(_ELASTIC), _check(f"{_ELASTIC}.find"), listed=True)
-SCHEDULE = Name("schedule", _names("studies.counting.engine:SCHEDULES"), unchecked, listed=True)
 RULE = Name("Contraction rule", _names("nona.contraction.rules:RULES"), listed=True)
 WAY = Name("way of sharing", _choices("serverless.sharing.mode"), unchecked, listed=True)
 ENGINE = Name("Engine", _engines, listed=True)

@@ -95,7 +95,7 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
     differences = every[arguments.baseline] if arguments.baseline else {}
     advice = scheduler_advice(report.schedulers, every)
     off = off_ranges(prepared, report)
-    comparison = compared(report, arguments.baseline, differences, off, advice.lines if advice else ())
+    comparison = compared(report, arguments.baseline, differences, off, (advice,) if advice else ())
     # before the files: whatever happens to them, it is there
     emit(
         arguments,

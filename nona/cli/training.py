@@ -1,4 +1,4 @@
-"""Command ``nona training``: allocate, simulate, elastic, counted, generate, switches."""
+"""Command ``nona training``: allocate, simulate, elastic, generate, switches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from nona.cli.commands.training import (
     AllocateOptions,
     CheckpointOptions,
-    CountedOptions,
     ElasticOptions,
     GenerateOptions,
     SimulateTrainingOptions,
@@ -22,7 +21,6 @@ from nona.cli.parameters import settings_by_name
 from nona.errors import NonaError, ScenarioError, SimulationError
 from nona.experiments import Key, Shares
 from nona.foreign import MOST_FILE_BYTES, read_file
-from nona.registry import load
 from nona.report.html.training import training_html
 from nona.report.training.text import Judged, allocation_text, checkpoint_text, simulation_text, switches_text
 from nona.results.elastic import ElasticReport
@@ -196,22 +194,6 @@ def _read(path: Path, what: str, remedy: str = "check the path", most: int = MOS
         return read_file(path, named, most, lambda text: ScenarioError([text]))
     except FileNotFoundError as error:
         raise ScenarioError([f"{named}: {error.strerror}; {remedy}."]) from None
-
-
-def counted(arguments: CountedOptions) -> None:
-    engine, shipped = load("studies.counting.engine"), load("studies.counting.jobs:SHIPPED")
-    names = tuple(dict.fromkeys(arguments.schedule)) or tuple(engine.SCHEDULES)
-    given, remedy = arguments.workload, f"check the path, or choose {shipped}"
-    request = engine.CountedRequest(
-        workload=given,
-        jobs=None if given == shipped else _read(Path(given), "Workload", remedy),
-        schedules=names,
-        gpus=arguments.gpus,
-        options=settings_by_name(arguments.settings, names),
-    )
-    report = engine.simulate_counted_jobs(request)
-    _warn_of_checks(report)
-    emit(arguments, report, load("studies.counting.report:counted_text"))
 
 
 def generate(arguments: GenerateOptions) -> None:

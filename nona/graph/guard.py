@@ -1,4 +1,4 @@
-"""Read files of unknown origin in a child process: a crash or a bomb becomes one line.
+"""Read files of unknown origin, and lay out what they hold, in a child process: a crash becomes one line.
 
 The child (:mod:`nona.graph.guard_child`) has a cap on memory, on processor time and on wall-clock
 time, the same for every format; it writes no core dump, and its error output goes nowhere. It parses the
@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from types import TracebackType
@@ -109,6 +109,18 @@ class GuardedWorker:
         if answer.startswith(b'{"error":'):  # no ONNX file begins so
             raise GraphError(one_line(json.loads(answer)["error"], 1000))
         return answer
+
+    def lay_out(self, nodes: int, edges: Sequence[tuple[int, int]]) -> tuple[list[float], list[float]]:
+        """Where Graphviz puts the nodes of a graph, x and y in points, y downwards, in this worker's child.
+
+        Raises ``GraphError`` where it does not within the limits.
+        """
+        graph = json.dumps({"n": nodes, "edges": edges}).encode()
+        answer = self._answer({"layout": True}, io.BytesIO(graph), len(graph), "layout")
+        with suppress(ValueError, KeyError):
+            document = json.loads(answer)
+            return document["x"], document["y"]
+        raise GraphError("The layout by Graphviz is no JSON; draw the graph by layers.")
 
     def _answer(self, question: Mapping[str, Any], stream: BinaryIO, size: int, filename: str) -> bytes:
         child = self._child = self._child or _start(self._limits)

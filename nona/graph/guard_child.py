@@ -1,8 +1,9 @@
 """The child process of the guard: limit oneself, then read what arrives on stdin.
 
-Per file it reads one line of JSON and the file's bytes, and writes one line with a length and that
-many bytes of JSON (:mod:`nona.graph.guard_columns`). Only the module of the reader that is asked for is
-imported. It ends when its parent does (:mod:`nona.graph.orphans`).
+Per question it reads one line of JSON and as many bytes as that says, and writes one line with a length and
+that many bytes of JSON: a file's graph (:mod:`nona.graph.guard_columns`), a file without its weights, or the
+layout of a graph by Graphviz. Only the module of what is asked for is imported. It ends when its parent does
+(:mod:`nona.graph.orphans`).
 """
 
 from __future__ import annotations
@@ -109,23 +110,43 @@ class _Bounded:
         return piece
 
 
+def lay_out(graph: Mapping[str, Any]) -> bytes:
+    """``{"x": […], "y": […]}`` in points, y downwards, of ``{"n": nodes, "edges": [[u, v], …]}``."""
+    import pygraphviz
+
+    drawn = pygraphviz.AGraph(directed=True, strict=True)
+    drawn.graph_attr.update(
+        nodesep="0.25", ranksep="0.3", splines="false", nslimit="2", nslimit1="2", mclimit="0.5"
+    )
+    drawn.node_attr.update(shape="box", width="1.2", height="0.35", fixedsize="true", label="")
+    drawn.add_nodes_from(range(graph["n"]))
+    drawn.add_edges_from(graph["edges"])
+    drawn.layout(prog="dot")
+    places = [drawn.get_node(v).attr["pos"].split(",") for v in range(graph["n"])]
+    return json.dumps({"x": [float(x) for x, _ in places], "y": [-float(y) for _, y in places]}).encode()
+
+
+def _reply(question: Mapping[str, Any], source: BinaryIO) -> bytes:
+    if question.get("layout"):
+        return lay_out(json.loads(source.read(question["bytes"])))
+    if question.get("slim"):
+        return slim(question, source)
+    with paused_collector():
+        return answer(question, source.read(question["bytes"]))
+
+
 def main() -> int:
-    """Serve files until stdin ends."""
+    """Answer questions until stdin ends."""
     limits = json.loads(sys.argv[1])
     limit(limits)
     end_with_parent(int(limits["parent"]), sys.stdin.fileno())
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     while line := source.readline():
         question = json.loads(line)
-        reader = READERS[question["reader"]]
-        with suppress(ImportError):  # reading reports it
-            import_module(reader.module)
+        with suppress(ImportError, KeyError):  # reading reports the first; a layout has no reader
+            import_module(READERS[question["reader"]].module)
         _limit_files_and_time(int(limits["cpu_s"]))
-        if question.get("slim"):
-            reply = slim(question, source)
-        else:
-            with paused_collector():
-                reply = answer(question, source.read(question["bytes"]))
+        reply = _reply(question, source)
         sink.write(b"%d\n" % len(reply))
         sink.write(reply)
         sink.flush()

@@ -309,7 +309,7 @@ def share_within(runs: Sequence[ArrayLike], sections: int = 1) -> Estimate:
 
     Student's interval over the shares of few replications is too narrow near 1: of 400 intervals for the
     truth in M/M/1 and M/D/1, from five runs each, it covered 371 to 384 at 99 % and 301 to 343 at 99.9 %,
-    this one 386 to 392 and 384 to 398 (``python -m benchmarks.coverage``).
+    this one 386 to 392 and 384 to 398.
 
     >>> found = share_within([[0.5] * 990 + [2.0] * 10] * 4)
     >>> found.mean, round(found.ci95[0], 3), round(found.ci95[1], 3)

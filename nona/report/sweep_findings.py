@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -22,10 +22,8 @@ from nona.tables import (
     Filled,
     Table,
     mean_text,
-    or_dash,
     times_text,
 )
-from nona.units import format_number, format_time
 
 Span = tuple[float | None, float | None]
 NEAR = 0.03  # of the swept span: what lies closer together counts as one
@@ -146,56 +144,6 @@ def place_text(label: str, unit: Unit, value: float) -> str:
     return f"At {shown} {label[0].lower()}{label[1:]}"
 
 
-def headline(report: SweepReport, value: float) -> str:
-    """The schedulers faster and slower at ``value``, by how much, and those without a steady state."""
-    points, base = at_value(report, value), report.reference
-    where = place_text(report.label, report.unit, value)
-    if base not in points:
-        return f"{where} {base} is not simulated yet."
-    unstable = [n for n, p in points.items() if not p.steady]
-    if base in unstable:
-        holding = [n for n in points if n not in unstable]
-        ending = f"; {listed(holding)} {verb(holding, 'is', 'are')} stable" if holding else ""
-        ending = ", nor has any other scheduler" if not holding and len(points) > 1 else ending
-        return f"{where} {base} has no steady state{ending}."
-    alone = f"{base} takes {or_dash(points[base].jct_s.mean, format_time)} on average"
-    sentence = "; ".join(_clauses(points, base)) or alone
-    ends = f" {listed(unstable)} {verb(unstable, 'has', 'have')} no steady state there." if unstable else ""
-    return f"{where} {sentence} (simulated).{ends}"
-
-
-def _clauses(points: Mapping[str, SweptPoint], base: str) -> Iterator[str]:
-    """Those that ``base`` is clearly faster than, those clearly faster than it, and the others."""
-    slower: list[tuple[float, str]] = []
-    faster: list[tuple[float, str]] = []
-    alike: list[str] = []
-    for name, point in points.items():
-        mean = point.ratio.mean
-        if name == base or mean is None:
-            continue
-        low, high = point.ratio.ci95 or (mean, mean)
-        if low > 1:
-            slower.append((mean, name))
-        elif high < 1:
-            faster.append((1 / mean, name))
-        else:
-            alike.append(name)
-    if slower:
-        (least, first), *others = sorted(slower, key=lambda pair: pair[0])[:SHOWN]
-        rest = [f"{format_number(ratio)} × {name}" for ratio, name in others]
-        yield f"{base} is {listed([f'{format_number(least)} × as fast as {first}', *rest])}{_more(slower)}"
-    if faster:
-        (least, first), *others = sorted(faster, key=lambda pair: pair[0])[:SHOWN]
-        rest = [f"{name} {format_number(ratio)} ×" for ratio, name in others]
-        yield f"{listed([f'{first} is {format_number(least)} × as fast as {base}', *rest])}{_more(faster)}"
-    if alike:
-        yield f"{listed(alike)} {verb(alike, 'does', 'do')} not differ clearly from it"
-
-
-def _more(named: Sequence[tuple[float, str]]) -> str:
-    return f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
-
-
 class _At(NamedTuple):
     name: str
     point: SweptPoint
@@ -242,7 +190,11 @@ def sweep_text(report: SweepReport) -> str:
     ]
     columns = ("scheduler", "mean JCT", "times", "SLO hits", "formula", "state")
     for value in report.values:
-        lines += ["", headline(report, value), at_values(report, value).select(*columns).text()]
+        lines += [
+            "",
+            place_text(report.label, report.unit, value),
+            at_values(report, value).select(*columns).text(),
+        ]
     return "\n".join(lines)
 
 
@@ -362,60 +314,3 @@ def _longest_first(report: SweepReport) -> Sequence[tuple[str, SweptCurve]]:
         return len(kept) + (falling[0] / max(report.values[-1], 1e-12) if falling else 0.0) * 1e-3
 
     return sorted(report.schedulers.items(), key=lambda pair: -share(pair[1]))
-
-
-NEAR_END = 0.1  # of the swept span
-_SIMULATED = (
-    " at each point, bars are 95 % intervals over the runs. All schedulers, at all values, use the same "
-    "arrivals, services and background, only scaled by the swept number, so differences are not due to "
-    "chance. Only the simulation includes queues at every server and link, bursts, and decisions that "
-    "depend on queues. Each run starts with an idle cluster and ends after its jobs: close to an edge it is "
-    "too short for its queues to reach their mean length."
-)
-_FORMULA = (
-    ": mean waits by Pollaczek and Khinchine at the link and at the servers, in steady state and without "
-    "sampling error. nona's placement minimises this mean; there is no formula for schedulers that observe "
-    "queues. "
-)
-_EDGES = (
-    ". A scheduler is unstable where a resource is offered more than it can serve, or the number of waiting "
-    "jobs keeps growing, in any of the runs. The edge is found by bisection, to about 1 %. Beyond it a mean "
-    "depends only on the length of the run, so nothing is drawn. Close to its edge a scheduler's ratio grows "
-    "without bound, because its queue does: a run that is long enough gives any number there, e.g. 10 times "
-    "or 350. Such a number shows where the edge is. Compare ratios well away from edges, and edges apart."
-)
-
-
-def explanation(report: SweepReport) -> dict[str, str]:
-    """Topic → text for each property of the curves that a reader should know."""
-    topics = {
-        "Simulated": f"Markers and their lines: {counted(report.replications, 'run')} of {report.jobs:,} jobs"
-        f"{_SIMULATED}"
-    }
-    if names := [n for n, c in report.schedulers.items() if c.formula]:
-        topics["By formula"] = f"Thin dashed lines ({listed(names)}){_FORMULA}{_errors(report, names)}"
-    if edges := [_edge(name, c, report.unit) for name, c in report.schedulers.items() if unstable_spans(c)]:
-        topics["Edges of stability"] = "; ".join(edges) + _EDGES
-    return topics
-
-
-def _edge(name: str, curve: SweptCurve, unit: str) -> str:
-    edges = curve.formula_edges
-    formula = f" (by formula: {value_text(edges[0].overloaded, unit)})" if edges else ""
-    return f"{name} is {stability_text(curve, unit)}{formula}"
-
-
-def _errors(report: SweepReport, names: Sequence[str]) -> str:
-    """The largest error of the formula away from the schedulers' edges, and near one."""
-    span = report.values[-1] - report.values[0]
-    worst: dict[str, tuple[float, str]] = {}
-    for name in names:
-        curve = report.schedulers[name]
-        for p in curve.points:
-            if p.error is not None:
-                close = any(abs(p.value - e.overloaded) <= NEAR_END * span for e in curve.edges)
-                text = f"{p.error:+.1%} ({name} at {value_text(p.value, report.unit)})"
-                where = "near an edge" if close else "away from edges"
-                worst[where] = max((abs(p.error), text), worst.get(where, (0.0, "none")))
-    errors = [f"{text} {where}" for where, (_, text) in sorted(worst.items())]
-    return f"Its largest error is {listed(errors)}." if errors else ""

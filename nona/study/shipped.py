@@ -53,12 +53,9 @@ FILES = {
     "PredictionMap": "prediction_map",
     "PaperStudy": "paper",
     "NetworkViewsStudy": "network_views",
-    "SplitStudy": "split_or_batch",
     "ServerlessStudy": "serverless",
-    "EstimatorStudy": "estimator",
     "TrainingStudy": "training",
     "ElasticStudy": "elastic",
-    "ElasticLinkStudy": "elastic_link",
     "Story": "network_story",
     "PlanOutcome": "demo_plan",
 }

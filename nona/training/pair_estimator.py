@@ -18,7 +18,7 @@ class Completion:
     """Options of the completion: ``rank``, ``ridge`` μ, most ``sweeps``, and ``tolerance``.
 
     A sweep that changes the matrix by less than ``tolerance`` · entries in the Frobenius norm is the last.
-    (Gavel's 1e-3 ends after two or three sweeps; ``nona study estimator`` shows what that costs.)
+    (Gavel's 1e-3 ends after two or three sweeps.)
     """
 
     rank: int = 10

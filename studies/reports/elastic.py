@@ -14,16 +14,16 @@ from nona.report.training.figures import elastic_style
 from nona.report.training.findings import HOUR_S
 from nona.statistics import Interval, mean_interval, paired_ratio
 from nona.tables import Column, Filled, Kind, Table, share_text, time_text
-from studies.policy_results import ElasticLinkPoint, ElasticPoint, ElasticStudy
+from studies.policy_results import ElasticPoint, ElasticStudy
 from studies.presented import Presented, Shown, grouped
 
 
-def workload_means(point: ElasticPoint | ElasticLinkPoint) -> list[float]:
+def workload_means(point: ElasticPoint) -> list[float]:
     """Mean JCT of each workload, in seconds; replications count as their mean."""
     return [float(np.mean(runs)) for runs in point.jcts_s]
 
 
-def mean_of(point: ElasticPoint | ElasticLinkPoint) -> Interval:
+def mean_of(point: ElasticPoint) -> Interval:
     """Mean JCT with its interval over workloads."""
     return mean_interval(workload_means(point))
 

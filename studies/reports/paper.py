@@ -7,10 +7,8 @@ from functools import partial
 from typing import NamedTuple
 
 import plotly.graph_objects as go
-from markupsafe import Markup
 
 from nona.report.figures import add_points, figure, rule, scheduler_style, text
-from nona.report.html import charts
 from nona.report.html import pieces as html
 from nona.report.sweep_figures import sweep_figure
 from nona.report.sweep_findings import ratio_text, stability_finding, stability_text, unstable_spans
@@ -300,7 +298,7 @@ def paper_html(data: PaperStudy) -> str:
         "The paper's evaluation",
         [
             html.header(title(data), description=provenance(data)),
-            html.bullets([(line, "") for line in findings(data)], "findings"),
+            html.bullets(findings(data), "findings"),
             html.section(
                 "Every scheduler", html.table(summary(data), "Edges of stability and ratios to nona")
             ),
@@ -317,8 +315,8 @@ def paper_html(data: PaperStudy) -> str:
     )
 
 
-def _sweep(name: str, report: SweepReport) -> Markup:
+def _sweep(name: str, report: SweepReport) -> html.Part | None:
     """Ratio to nona over the swept number; each curve ends where its scheduler is unstable."""
     finding, view = stability_finding(report), f"Ratio to {report.reference}"
-    picture = charts.chart(finding, sweep_figure(report, view), finding, "Crosses: edges of stability.")
+    picture = html.chart(finding, sweep_figure(report, view), finding, "Crosses: edges of stability.")
     return html.section(f"Background {name}", picture)

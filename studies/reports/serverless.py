@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nona.report.serverless.over import knee_text, limit_of, over_value
 from nona.report.text import listed
 from nona.results.serverless import OverPoint, OverReport
-from nona.tables import SHARE, WHOLE_SHARE, Column, Filled, Kind, Table, or_dash, share_text
-from nona.units import format_number, format_time
+from nona.tables import SHARE, WHOLE_SHARE, Column, Filled, Kind, Table, share_text
+from nona.units import format_time
 from studies.policy_results import Cells, ServerlessStudy
 from studies.presented import Presented, Shown
 from studies.reports import serverless_claims as claims
@@ -184,7 +183,7 @@ OURS = (
     "four applications, SLOs of 0.8, 1 and 1.2 L, the names of the loads, and the compared policies. "
     "Function sequences, gaps between calls, prices and cold starts are from memory; the scaling of times, "
     "transfers and the platform's rules are our choice. So agreement confirms nothing and disagreement "
-    "refutes nothing: the tables show which of these assumptions the result depends on."
+    "refutes nothing."
 )
 RULES = (
     f"Order: means differ by more than {claims.MATERIAL:g} points or {claims.SLOWER:.0%}. Size: a setting "
@@ -212,40 +211,8 @@ def _first(row: Cells) -> bool:
 
 
 def findings(data: ServerlessStudy) -> list[str]:
-    """Say what decides ESG's lead, and what changes the verdicts; the tables have each policy and setting."""
-    return [claim_text(data), _moved(data)]
-
-
-def _moved(data: ServerlessStudy) -> str:
-    """The alternatives that change most verdicts, and the number that clearly change no ranking."""
-    count = Counter(
-        name
-        for claim in claims.CLAIMS
-        for name in {alternative for alternative, _ in claims.movers(data, claim)}
-    )
-    still = _still(data)
-    rows = len(data.sensitivity.rows)
-    if not count:
-        return f"None of {rows} alternatives changes a verdict; {still} change no ranking clearly."
-    most = sorted(count, key=lambda n: (-count[n], n))[:5]
-    most_text = ", ".join(f"{n} ({count[n]})" for n in most)
-    return (
-        f"Of {rows} alternatives to the defaults {len(count)} change a verdict, most of all {most_text}; "
-        f"{still} change no ranking clearly."
-    )
-
-
-def _still(data: ServerlessStudy) -> int:
-    """Alternatives under which no pair of policies clearly changes order in any setting."""
-    default = claims.default_cells(data)
-    return sum(
-        not any(
-            any(claims.swaps(default[name], cells, key))
-            for name, cells in claims.alternative_cells(data, row).items()
-            for key in claims.KEYS
-        )
-        for row in data.sensitivity.rows
-    )
+    """Say what decides ESG's lead; the tables have each policy and setting."""
+    return [claim_text(data)]
 
 
 def cutoff_title(data: ServerlessStudy) -> str:
@@ -275,25 +242,13 @@ def miss_title(data: ServerlessStudy) -> str:
 
 def provenance(data: ServerlessStudy) -> str:
     """The provenance of the numbers in one line."""
-    small = data.sensitivity
-    places = ", ".join(
-        f"{name} × {format_number(p.load)} ({_held(p.vgpus_held)})" for name, p in data.pressed.items()
-    )
-    return (
-        f"{data.origin}, {data.replications} runs of {data.calls:,} calls; alternatives "
-        f"{small.replications} runs of {small.calls:,} at {places}"
-    )
-
-
-def _held(share: float | None) -> str:
-    return f"esg holds {or_dash(share, share_text)} of the vGPUs"
+    return f"{data.origin}, {data.replications} runs of {data.calls:,} calls"
 
 
 def presented(data: ServerlessStudy) -> Presented:
-    """The study with its tables: settings, knees, leads, searches, sharing, alternatives."""
+    """The study with its tables: settings, knees, leads, searches, sharing."""
     lines = [
-        f"{c.slides}: {c.finding}; order: {c.order}; size: {c.size}; changed by {c.changed_by}."
-        for c in tables.judged_claims(data)
+        f"{c.slides}: {c.finding}; order: {c.order}; size: {c.size}." for c in tables.judged_claims(data)
     ]
     missed_rows = tables.MISSED.of(tables.missed(data))
     shown = (
@@ -306,10 +261,6 @@ def presented(data: ServerlessStudy) -> Presented:
         Shown("study-cutoffs", "Orion's cut-off", tables.CUTOFFS.of(data.cutoff.points), folded=True),
         Shown(
             "study-sharing", f"Ways of sharing: {data.sharing.scenario}", tables.sharing(data), folded=True
-        ),
-        *(
-            Shown(f"study-{name}", f"Alternatives, {name}", tables.alternatives(data, name), folded=True)
-            for name in data.settings
         ),
     )
     notes = f"{RULES} {OURS}"
@@ -326,7 +277,7 @@ def study_page(data: ServerlessStudy) -> str:
             "ESG's lead over the other policies by load, in percentage points:",
             leads(data).markdown(),
             "The claims of the slides in their three settings:",
-            tables.CLAIMED.of(tables.judged_claims(data)).without("changed by").markdown(),
+            tables.CLAIMED.of(tables.judged_claims(data)).markdown(),
             f"Source: `{provenance(data)}`.",
         ]
     )

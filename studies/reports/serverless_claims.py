@@ -7,7 +7,7 @@ the cells of a study, setting → policy → cell, so that it can be judged agai
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +16,7 @@ import numpy as np
 from nona.arrays import Floats
 from nona.statistics import Interval, Ratio, mean_interval, paired_ratio
 from nona.units import format_time
-from studies.policy_results import AlternativeCells, Cell, Cells, ServerlessStudy, SettingCells
+from studies.policy_results import Cell, Cells, ServerlessStudy, SettingCells
 
 Key = Literal["hits", "costs"]
 KEYS: tuple[Key, ...] = ("hits", "costs")
@@ -64,17 +64,6 @@ def ranking_text(cells: Cells, key: Key) -> str:
     for before, name in itertools.pairwise(names):
         words += [" > " if clear(difference(cells[before], cells[name], key)) else " ≈ ", name]
     return "".join(words)
-
-
-def swaps(default: Cells, other: Cells, key: Key) -> Iterator[tuple[str, str]]:
-    """(above, below) clearly under ``other``, where the order of the means was the reverse before."""
-    names = order(other, key)
-    for place, above in enumerate(names):
-        for below in names[place + 1 :]:
-            before = mean(default[above], key) - mean(default[below], key)
-            wrong = before < 0 if key == "hits" else before > 0
-            if wrong and clear(difference(other[above], other[below], key)):
-                yield above, below
 
 
 Verdict = bool | None
@@ -259,26 +248,3 @@ def published(cells: Cells) -> Cells:
 def main_cells(data: ServerlessStudy) -> SettingCells:
     """The cells of a study's three settings."""
     return {name: published(row.cells) for name, row in data.settings.items()}
-
-
-def default_cells(data: ServerlessStudy) -> SettingCells:
-    """The cells of the defaults at the load of the sensitivity."""
-    return {name: published(cells) for name, cells in data.sensitivity.default.items()}
-
-
-def alternative_cells(data: ServerlessStudy, row: AlternativeCells) -> SettingCells:
-    """The cells under one alternative; policies that it does not touch are those of the default."""
-    default = default_cells(data)
-    return {name: {**default[name], **published(cells)} for name, cells in row.settings.items()}
-
-
-def movers(data: ServerlessStudy, claim: Claim) -> Iterator[tuple[str, str]]:
-    """Yield (alternative, change) where the verdict differs from the default's in runs of equal size."""
-    default = default_cells(data)
-    before = claim.judge(default)
-    for row in data.sensitivity.rows:
-        now = claim.judge(alternative_cells(data, row))
-        for what, verdict, was in (("order", now.order, before.order), ("size", now.size, before.size)):
-            if verdict is not None and verdict != was:
-                alternative = f"{row.key.removeprefix('serverless.')}: {row.other}"
-                yield alternative, f"{what} {'holds' if verdict else 'fails'}"

@@ -1,4 +1,4 @@
-"""Tables and figures of the serverless study: settings, claims, misses, searches, sensitivity."""
+"""Tables and figures of the serverless study: settings, claims, misses, searches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from nona.report.figures import (
     QUIET,
     add_bars,
     add_means,
-    add_points,
     figure,
     log_axis,
     scheduler_style,
@@ -20,11 +19,10 @@ from nona.report.figures import (
 from nona.report.serverless.findings import PER, USD
 from nona.results.document import Estimate
 from nona.results.serverless import PolicyOutcome, Spread
-from nona.tables import COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Kind, Table, mean_text
+from nona.tables import COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Kind, Table
 from studies import policy_results as results
 from studies.reports import serverless_claims as claims
 
-_WORDS = {"hits": "keeps more than", "costs": "is cheaper than"}
 POINTS = Kind(lambda share: f"{100 * share:+.1f}")
 RATIO = Kind("{:.2f}".format)
 
@@ -74,13 +72,12 @@ def settings(data: results.ServerlessStudy) -> Filled:
 
 
 class JudgedClaim(NamedTuple):
-    """A claim of the slides, the finding, the verdicts on order and size, and what changes them."""
+    """A claim of the slides, the finding, the verdicts on order and size."""
 
     slides: str
     finding: str
     order: str
     size: str
-    changed_by: str
 
 
 CLAIMED = Table[JudgedClaim](
@@ -90,7 +87,6 @@ CLAIMED = Table[JudgedClaim](
         Column("found", lambda c: c.finding),
         Column("order", lambda c: c.order),
         Column("size", lambda c: c.size),
-        Column("changed by", lambda c: c.changed_by),
     ),
 )
 
@@ -100,17 +96,13 @@ def judged_claims(data: results.ServerlessStudy) -> list[JudgedClaim]:
     cells = claims.main_cells(data)
     rows = []
     for claim in claims.CLAIMS:
-        judged, moved = claim.judge(cells), dict[str, list[str]]()
-        for alternative, what in claims.movers(data, claim):
-            moved.setdefault(what, []).append(alternative)
+        judged = claim.judge(cells)
         rows.append(
             JudgedClaim(
                 slides=claim.stated,
                 finding=judged.finding,
                 order=_verdict(judged.order),
                 size=_verdict(judged.size),
-                changed_by="; ".join(f"{what} with {', '.join(names)}" for what, names in moved.items())
-                or "no alternative",
             )
         )
     return rows
@@ -206,48 +198,6 @@ def sharing(data: results.ServerlessStudy) -> Filled:
     )
 
 
-class _Changed(NamedTuple):
-    default: str
-    other: str
-    before: results.Cells
-    cells: results.Cells
-
-    @property
-    def esg_points(self) -> str:
-        change = claims.difference(self.cells["esg"], self.before["esg"], "hits")
-        if not change.mean:
-            return "0"
-        points = mean_text(change.estimate, POINTS.show)
-        return points if claims.clear(change) else f"({points})"
-
-    @property
-    def swapped(self) -> str:
-        pairs = ((key, pair) for key in claims.KEYS for pair in claims.swaps(self.before, self.cells, key))
-        return "; ".join(f"{above} {_WORDS[key]} {below}" for key, (above, below) in pairs) or "none"
-
-
-def alternatives(data: results.ServerlessStudy, setting: str) -> Filled:
-    """Every alternative in one setting: the rankings, and the pairs of policies that change order.
-
-    A pair changes places when it is the other way round and the difference is clear.
-    """
-    default = claims.default_cells(data)[setting]
-    rows = [_Changed("default", "", default, default)]
-    for row in data.sensitivity.rows:
-        key = row.key.removeprefix("serverless.")
-        cells = claims.alternative_cells(data, row)[setting]
-        rows.append(_Changed(f"{key}: {row.default}", row.other, default, cells))
-    columns: tuple[Column[_Changed], ...] = (
-        Column("default", lambda r: r.default),
-        Column("alternative", lambda r: r.other),
-        Column("SLOs kept", lambda r: claims.ranking_text(r.cells, "hits")),
-        Column("cost", lambda r: claims.ranking_text(r.cells, "costs")),
-        Column("esg, points", lambda r: r.esg_points),
-        Column("changes", lambda r: r.swapped),
-    )
-    return Table("", columns).of(rows)
-
-
 def settings_figure(data: results.ServerlessStudy) -> go.Figure:
     """SLOs kept by every policy in each setting, bars with intervals; labels: cost over ESG's."""
     chart = figure(400)
@@ -318,33 +268,6 @@ def cutoff_figure(data: results.ServerlessStudy) -> go.Figure:
     )
     log_axis(chart, x, "cut-off of the search, ms")
     chart.update_yaxes(title="SLOs kept, %", range=[0, 104])
-    return chart
-
-
-def sensitivity_figure(data: results.ServerlessStudy, setting: str, key: claims.Key = "hits") -> go.Figure:
-    """One row per alternative with all policies: SLOs kept in %, or ``costs`` over ESG's default cost.
-
-    The first row is the default.
-    """
-    default = claims.default_cells(data)[setting]
-    rows = [("default", default)]
-    for row in data.sensitivity.rows:
-        name = f"{row.key.removeprefix('serverless.')}: {row.other}"
-        rows.append((name, claims.alternative_cells(data, row)[setting]))
-    chart = figure(120 + 20 * len(rows))
-    names = [text(name, 48) for name, _ in rows]
-    base = claims.mean(default["esg"], "costs")
-    for policy in default:
-        style = scheduler_style(policy)
-        values = [
-            100 * claims.mean(cells[policy], "hits")
-            if key == "hits"
-            else claims.mean(cells[policy], "costs") / base
-            for _, cells in rows
-        ]
-        add_points(chart, policy, values, names, style, f"{text(policy)}, %{{y}}: %{{x:,.3~r}}")
-    chart.update_xaxes(title="SLOs kept, %" if key == "hits" else "cost per call relative to esg's default")
-    chart.update_yaxes(type="category", autorange="reversed", tickfont={"size": 10})
     return chart
 
 

@@ -77,16 +77,18 @@ def test_the_report_opens_by_itself(page, tmp_path):
     page.get_by_role("button", name="Run the simulation").click()
     path = tmp_path / "report.html"
     path.write_bytes(tools.downloaded(page, "HTML report"))
-    context = tools.new_context(
-        page.context.browser, java_script_enabled=False, offline=True, color_scheme="dark"
-    )
+    context = tools.new_context(page.context.browser, offline=True, color_scheme="dark")
     alone = context.new_page()
-    asked = []
+    asked, wrong = [], []
     alone.on("request", lambda request: asked.append(request.url))
+    alone.on("console", lambda message: wrong.append(message.text))
+    alone.on("pageerror", lambda error: wrong.append(str(error)))
     alone.goto(path.as_uri())
-    assert asked == [path.as_uri()]
+    charts = alone.get_by_role("img")
+    assert charts.count() >= 5
+    assert charts.locator(".plot-container").count() == charts.count()
+    assert (asked, wrong) == ([path.as_uri()], [])
     assert alone.get_by_role("heading", level=1).inner_text() == "My scenario"
-    assert alone.get_by_role("img").count() >= 5
     assert alone.get_by_role("row", name=re.compile("^nona")).count() >= 1
     alone.set_viewport_size({"width": 400, "height": 800})
     for place in ("main", "header", "section >> nth=0", "figure >> nth=0"):

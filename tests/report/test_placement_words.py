@@ -10,6 +10,7 @@ from placement_sample import MIX, SIMULATED, outcome, report
 from sizes import first
 
 from nona.placement.fixed import local_placement, spread_placement
+from nona.report.html.pieces import document
 from nona.report.html.simulation import placement_section
 from nona.report.placements import comparison, tables
 from nona.report.placements import text as words_of
@@ -148,7 +149,8 @@ def test_words_rows_and_html_say_the_numbers_of_every_class(told_report):
     for name, row in told_report.class_shares.items():
         held = sum(c.executors for c in classes if row[c.executor_class] > 0)
         assert copies[name] == f"{held:,}"
-    text, html = words_of.placement_text(told_report), placement_section(told_report)
+    text = words_of.placement_text(told_report)
+    html = document("", [placement_section(told_report)])
     for row in classes:
         assert f"{row.executor_class}: {row.executors} x" in text
         assert row.executor_class in html

@@ -321,35 +321,20 @@ def test_means_of_replications_are_those_of_the_summary(small):
     assert comparison.replication_means(small.records, [None])["local"].slo_hit_rate == (None,) * 3
 
 
-def moved(old, new, states=None, **more):
+def moved(old, new, **more):
     """The headline where the means of each scheduler went from ``old`` to ``new``."""
     before, after = {n: means(v) for n, v in old.items()}, {n: means(v, **more) for n, v in new.items()}
     found = comparison.changes(before, after, True)
-    return comparison.baseline_headline("Servers 12 → 16", found, states or {})
+    return comparison.baseline_headline("Servers 12 → 16", found)
 
 
-def test_the_effect_of_what_if_names_only_who_surely_differs(small):
-    found = simulation_report(small.summaries, 1.0).schedulers
-
-    def with_mean(low_s, high_s):
-        mean = Estimate(mean=(low_s + high_s) / 2, ci95=(low_s, high_s))
-        return {n: but(s, jct_s=mean) for n, s in found.items()}
-
-    before, now = with_mean(0.020, 0.022), with_mean(0.021, 0.023)
-    assert "no gain is visible" in comparison.effect_text(now, before)
-    mixed = {"local": with_mean(0.010, 0.012)["local"], "spread": now["spread"]}
-    told = comparison.effect_text(mixed, before)
-    assert told.endswith("clearly faster: local; not clear: spread.")
-    assert "clearly slower: local" in comparison.effect_text(before, mixed)
-    assert comparison.effect_text(now, {}) == ""
-
-
-def test_the_headline_says_what_the_table_says_and_what_gains_nothing():
+def test_the_headline_says_what_the_table_says():
     old, new = [0.020, 0.022], [0.010, 0.012]
-    told = moved({"a": old}, {"a": new}, {"a": ("overloaded", "stable")}, hits=0.95)
-    fell = "the mean JCT of a falls by 10 ms ± 0 ms (-48 %), 5 points ± 0 points more"
-    assert told.startswith(f"Servers 12 → 16: {fell}")
-    assert told.endswith("a was overloaded, is stable.")
+    told = moved({"a": old}, {"a": new}, hits=0.95)
+    assert told == (
+        "Servers 12 → 16: the mean JCT of a falls by 10 ms ± 0 ms (-47.6 %), 5 points ± 0 points more "
+        "SLO hits."
+    )
     changes = comparison.changes({"a": means(old)}, {"a": means(new, hits=0.95)}, True)
     (row,) = comparison.baseline(changes, "jct_s").texts()
     assert [row[f"mean JCT, {run}"].split(" ±")[0] for run in ("baseline", "this run")] == ["21 ms", "11 ms"]
@@ -357,14 +342,4 @@ def test_the_headline_says_what_the_table_says_and_what_gains_nothing():
     assert "had none before" in moved({"a": [None, None]}, {"a": new})
     assert moved({}, {}) == "Servers 12 → 16: no scheduler in common."
     was, same = {"a": [0.020, 0.022]}, {"a": [0.021, 0.021]}
-    assert "no gain and no loss" in moved(was, same, {"a": ("stable", "stable")})
-    assert "no gain" not in moved(was, {"a": [0.010, 0.012]})
-    assert "no gain" not in moved(was, same, hits=0.95)
-    assert "no gain" not in moved({"a": [0.020]}, {"a": [0.021]}), "nobody knows"
-    assert "no gain" not in moved(was, same, {"a": ("overloaded", "stable")})
-    old = {"a": [0.005, 0.006], "b": [0.020, 0.022], "c": [0.020, 0.030]}
-    new = {"a": [0.006, 0.007], "b": [0.010, 0.012], "c": [0.030, 0.020]}
-    assert moved(old, new).endswith(". b gains from the change; a, the fastest, does not.")
-    told = moved(old, {"a": [0.005, 0.006], "b": [0.030, 0.032], "c": [0.030, 0.020]})
-    assert told.endswith(". b takes clearly longer than before."), "not only the fastest is spoken of"
-    assert "gain" not in moved(new, old), "the fastest gains, as its own figures say"
+    assert "does not change clearly" in moved(was, same)

@@ -1,7 +1,5 @@
 """What the Simulation page says: headlines, remedies, advice, what changed, how sure; words equal numbers."""
 
-import math
-import re
 from functools import partial
 from itertools import product
 
@@ -10,11 +8,9 @@ import pytest
 from filled import but, changed, filled
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import t
 from simulation_rows import around, difference, parts, report, scheduler
 from sizes import examples
 
-from nona.report.simulations import titles as titles_of
 from nona.report.simulations import uncertainty as sure
 from nona.report.simulations.advice import scheduler_advice, views_text
 from nona.report.simulations.findings import (
@@ -23,14 +19,12 @@ from nona.report.simulations.findings import (
     headline,
     live_headline,
     remedies,
-    shortest,
     unsettled_text,
 )
-from nona.report.simulations.live import LiveSeries, bin_edge_s, live_alts, live_titles, measured, quantile_s
+from nona.report.simulations.live import LiveSeries, bin_edge_s, live_alts, measured, quantile_s
 from nona.report.simulations.scenario_diff import change_text, scenario_changes
-from nona.report.simulations.tables import DIFFERENCES, percentiles
 from nona.results.document import Estimate, ModelFacts, OffRange
-from nona.results.simulation import Percentile, Resources
+from nona.results.simulation import Resources
 from nona.results.simulation_charts import LiveLine, LiveRun
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.schedulers.registry import SCHEDULERS
@@ -64,66 +58,6 @@ def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded():
     assert headline({"a": scheduler(None, "overloaded")}, {}).text.startswith("a is overloaded: no mean")
     late = {"a": scheduler(0.01, "backlogged")}
     assert headline(late, {}).text.endswith("; a ended with a backlog.")
-
-
-def test_no_title_names_a_winner_where_intervals_leave_none():
-    def tail(ms, half):
-        value = Percentile(
-            value_s=ms / 1e3,
-            ci95=((ms - half) / 1e3, (ms + half) / 1e3),
-            withheld=None,
-            interval_withheld=None,
-        )
-        one = scheduler(0.01)
-        return but(one, jct_s=but(one.jct_s, percentiles={**one.jct_s.percentiles, "p95": value}))
-
-    level = titles_of.ecdf_title({"a": tail(945, 57), "b": tail(950, 63), "c": tail(1200, 60)}, "all")
-    assert level.startswith("a and b have the shortest tail, without a clear difference: 95 % of their")
-    assert level.endswith("within 945 ms to 950 ms")
-    clear = titles_of.ecdf_title({"a": tail(945, 20), "b": tail(990, 20)}, "all")
-    assert clear.startswith("a has the shortest tail: 95 %")
-
-    def hits(percent, half):
-        low, high = (percent - half) / 100, (percent + half) / 100
-        return but(scheduler(0.01), slo_hit_rate=Estimate(mean=percent / 100, ci95=(low, high)))
-
-    rates = {"a": hits(98.0, 0.9), "b": hits(97.5, 0.9), "c": hits(90.0, 0.9)}
-    assert titles_of.hits_title(rates) == "a and b keep 97.5 % to 98 % of the SLOs, c 90 %"
-    assert titles_of.hits_title({n: rates[n] for n in "ab"}) == (
-        "All schedulers keep 97.5 % to 98 % of the SLOs, without a clear difference"
-    )
-
-
-def test_titles_say_what_the_rows_hold():
-    found = {"a": scheduler(0.01), "b": scheduler(0.03), "c": scheduler(None, "overloaded")}
-    assert titles_of.jct_title(found) == "b takes 3 times as long as a on average"
-    assert titles_of.hits_title(found) == "a and b keep 90 % of the SLOs, c 50 %"
-    tail = re.fullmatch("a has the shortest tail: 95 %.*within 20 ms", titles_of.ecdf_title(found, "all"))
-    assert tail
-    assert titles_of.parts_title(found, "all") == "a: 100 % of the time is computing"
-    assert titles_of.utilisation_title(found) == "The busiest resource is the link under a, b and c: 50 %"
-    busiest = but(found["c"], utilization=but(found["c"].utilization, network=0.501))
-    busy = titles_of.utilisation_title({**found, "c": busiest})
-    assert busy == "The busiest resource is the link under a, b and c: 50 %"
-    full = but(found["c"], utilization=but(found["c"].utilization, compute=1.0, network=0.6))
-    busy = titles_of.utilisation_title({"a": found["a"], "c": full, "d": full})
-    assert busy == "The busiest resource is the executors under c and d: 100 %"
-    assert titles_of.over_time_title(found) == "JCT keeps growing under c"
-    assert percentiles(found, "all").texts()[0]["p95"] == "20 ms"
-    slower = titles_of.differences_title("a", {"b": difference(0.1, 1.0, "slower")})
-    assert slower == "Against a: 1 clearly slower"
-    alike = titles_of.ecdf_title({"a": found["a"], "b": found["a"], "c": found["b"]}, "all")
-    assert alike.startswith("a and b have the shortest tail: 95 % of their jobs")
-    assert titles_of.jct_title({"c": found["c"]}).startswith("No scheduler has a mean")
-    one = {"a": difference(-0.1, -0.5, "faster"), "b": difference(0.0, 0.0, "overloaded")}
-    assert titles_of.differences_title("local", one) == "Against local: 1 clearly faster"
-    assert titles_of.differences_title("local", {"b": one["b"]}) == "Against local: no means to compare"
-    assert (
-        DIFFERENCES.of({"a": difference(0.1, 1.0, "not told apart")}).texts()[0]["verdict"]
-        == "not clearly different"
-    )
-    assert shortest(found) == "a"
-    assert shortest({"c": found["c"]}) is None
 
 
 @examples(80)
@@ -220,7 +154,6 @@ def test_how_sure_beside_theory_without_formula_and_without_steady_state():
     assert abs(local.error) < 1e-3
     assert local.little_s == pytest.approx(0.022, rel=0.02)
     assert spread.jct_s.mean == pytest.approx(0.032)
-    assert "within 0.1 %" in sure.sureness_headline(rows)
     table = sure.SURENESS.of(rows).texts()
     assert (table[0]["predicted"], table[0]["idle bound"]) == ("22 ms", "14 ms")
     assert sure.provenance_lines(outcome.models) == [
@@ -233,8 +166,6 @@ def test_how_sure_beside_theory_without_formula_and_without_steady_state():
     assert [r.prediction for r in rows] == ["none", "overloaded"]
     assert (rows[1].load, rows[1].bottleneck) == (1.25, "link")
     assert sure.SURENESS.of(rows).texts()[0]["predicted"] == "no prediction"
-    assert sure.sureness_headline(rows).startswith("These schedulers have no prediction")
-    assert sure.sureness_headline(rows[1:]).startswith("Every scheduler is overloaded")
 
 
 @examples(60)
@@ -258,28 +189,16 @@ def line(mean_s, first, **changes):
 
 def test_live_words():
     series = {"a": line(0.01, 100, hit_rate=0.5, busy=(0.4, 0.8)), "b": line(0.02, 120)}
-    titles = live_titles(series, True)
-    assert titles[0] == "a has the lowest mean so far: 10 ms"
-    assert titles[2] == "a keeps the most SLOs so far: 50 %"
-    assert titles[3].startswith("a ")
-    assert "80 %" in titles[3]
     assert "a 40 % and 80 %" in live_alts(series)[3]
-    assert live_titles({}, False)[2] == "SLO hits"
     assert live_headline(LiveRun(series=series)).text == "So far a is shortest: 10 ms; b is at 20 ms."
     level = {**series, "b": series["a"]}
     assert live_headline(LiveRun(series=level)).text == "So far a and b are level: 10 ms."
     assert live_headline(LiveRun()).text == "No job is complete yet."
     ended = {"a": scheduler(0.01, utilization=Resources(compute=0.41, network=0.78))}
     assert measured(series, ended)["a"].hit_rate == ended["a"].slo_hit_rate.mean
-    assert live_titles(measured(series, ended), False)[3] == "a uses the link most: 78 % busy", (
-        "as tables say"
-    )
+    assert measured(series, ended)["a"].busy == (0.41, 0.78), "as tables say"
     assert measured(series, ended)["b"] == series["b"]
-    level = {name: line(0.01, 100, hit_rate=1.0) for name in ("a", "b")}
-    assert live_titles(level, True)[2] == "All keep equally many SLOs so far: 100 %"
-    assert live_titles(level, True)[0] == "a and b have the lowest mean so far: 10 ms"
     alone = {"a": series["a"]}  # nobody to be compared with
-    assert live_titles(alone, True)[0] == "Mean of a so far: 10 ms"
     assert live_headline(LiveRun(series=alone)).text == "Mean JCT of a so far: 10 ms."
     two = line(0.01, 0, counts=(1, 1), jobs=2)
     assert quantile_s(two, 0.5) == pytest.approx(bin_edge_s(1))
@@ -304,96 +223,39 @@ def apart(found, best):
     return {best: {n: difference(0.01, 0.5, "slower") for n in found if n != best}}
 
 
-def test_who_wins_what_it_sees_where_the_time_went_and_no_remedy_where_none_would_do():
+def test_who_wins_what_it_sees_and_where_the_time_went():
     found = {"spark-fair": made(5, 1, 0, 1), "local": made(5, 0, 0, 21), "nona": made(5, 0.5, 0.5, 10)}
-    advice = scheduler_advice(found, apart(found, "spark-fair"))
-    assert advice.why == (
+    assert scheduler_advice(found, apart(found, "spark-fair")) == (
         "spark-fair wins: it reads queues, which local does not, and both see nothing of the network; under "
         "local, a job waits 20 ms longer for servers, but all other parts together are 1 ms shorter."
     )
-    assert advice.otherwise == (
-        "Without waiting for servers, which more servers or lower rates would shorten, local would lead by "
-        "1 ms; all other parts are taken as they are."
-    )
     found = {"nona": made(5, 0, 0, 1), "local": made(9, 0, 0, 1)}
-    advice = scheduler_advice(found, apart(found, "nona"))
-    assert "computing takes 4 ms longer per job, which is 100 % of the difference" in advice.why
-    assert advice.otherwise.startswith("No single remedy lets another win: local, the next, is 4 ms behind")
+    told = scheduler_advice(found, apart(found, "nona"))
+    assert "computing takes 4 ms longer per job, which is 100 % of the difference" in told
+    own = but(scheduler(0.026), parts_s=parts(0.005, 0.0, 0.0, 0.001, 0.02))
+    found = {"spark-fair": made(5, 1, 0, 1), "local": own}
+    told = scheduler_advice(found, apart(found, "spark-fair"))
+    assert "a job waits 20 ms longer for its own tasks on the same executor" in told
 
 
 def test_without_a_clear_difference_or_a_steady_state_nobody_wins():
     found = {"nona": scheduler(0.010), "local": scheduler(0.0105)}
     close = difference(0.0005, 0.05, "not told apart")
-    advice = scheduler_advice(found, {"nona": {"local": close}})
-    assert advice.why.startswith("nona has the lowest mean, but this run cannot tell it from local")
-    spread = math.sqrt(5) / float(t.ppf(0.975, 4))  # of one difference, in half-widths of five
-    halves = {n: float(t.ppf(0.975, n - 1)) * spread / math.sqrt(n) for n in range(6, 30)}
-    least = min(n for n, half in halves.items() if half <= 0.5)  # the mean is half a half-width
-    assert f"about {least} replications would show it; this run has 5" in advice.otherwise
-    tiny = but(close, jct_s=around(1e-6, 0.001))
-    advice = scheduler_advice(found, {"nona": {"local": tiny}})
-    assert "too little to matter" in advice.otherwise
+    told = scheduler_advice(found, {"nona": {"local": close}})
+    assert told.startswith("nona has the lowest mean, but this run cannot tell it from local")
     same = but(close, jct_s=around(0.0, 0.0))
-    advice = scheduler_advice(found, {"nona": {"local": same}})
-    assert advice.why.startswith("nona and local take exactly as long on the same jobs;")
-    assert advice.otherwise == ""
     found["expert"] = found["local"]
-    advice = scheduler_advice(found, {"nona": {"local": same, "expert": same}})
-    assert advice.why.startswith("nona, local and expert take exactly as long")
+    told = scheduler_advice(found, {"nona": {"local": same, "expert": same}})
+    assert told.startswith("nona, local and expert take exactly as long on the same jobs;")
     over = scheduler(None, "overloaded", offered=Resources(compute=0.5, network=1.25))
-    worse = scheduler(None, "overloaded", offered=Resources(compute=1.6, network=0.2))
-    advice = scheduler_advice({"local": worse, "spread": over}, {})
-    assert advice.why.startswith("No scheduler wins: 2 schedulers ran")
-    assert advice.otherwise == "spread is nearest to one: its link is offered 1.25 times its capacity."
-    advice = scheduler_advice({"nona": made(5, 0, 0, 1), "local": worse}, {})
-    assert advice.why.startswith("Only nona has a steady state")
-    assert "its executors are offered 1.6 times their capacity" in advice.otherwise
-    advice = scheduler_advice({"nona": made(5, 0, 0, 1)}, {})
-    assert advice.lines == ("nona ran alone: 83 % of its jobs' time is computing.", advice.otherwise)
-    assert advice.otherwise == "Run a second scheduler to compare it with."  # also true in a terminal
-
-
-def test_waits_for_own_tasks_are_no_reason_for_more_servers():
-    apart_only = but(scheduler(0.026), parts_s=parts(0.005, 0.0, 0.0, 0.001, 0.02))
-    found = {"spark-fair": made(5, 1, 0, 1), "local": apart_only}
-    advice = scheduler_advice(found, apart(found, "spark-fair"))
-    assert "a job waits 20 ms longer for its own tasks on the same executor" in advice.why
-    assert advice.otherwise.startswith(
-        "Without waiting for its own tasks, which splitting jobs over more executors would shorten, local "
-        "would lead by 1 ms"
+    assert scheduler_advice({"local": over, "spread": over}, {}) == (
+        "No scheduler wins: local and spread are overloaded."
     )
-    same = but(difference(0.0, 0.0, "not told apart"), jct_s=around(0.0, 0.0))
-    advice = scheduler_advice({"local": apart_only, "random": apart_only}, {"local": {"random": same}})
-    assert advice.why.endswith("77 % of the time is waiting for its own tasks.")
-    assert advice.otherwise.startswith("A job spends 20 ms waiting for its own tasks on the same executor")
-    assert "splitting it may shorten that" in advice.otherwise
-
-
-def test_splitting_is_no_advice_where_the_placement_did_not_split_or_what_split_lost():
-    whole = but(scheduler(0.022), parts_s=parts(0.010, 0.0, 0.0, 0.0, 0.012))
-    slower = but(scheduler(0.060), parts_s=parts(0.010, 0.010, 0.040, 0.0, 0.0))
-    same = but(difference(0.0, 0.0, "not told apart"), jct_s=around(0.0, 0.0))
-    apart_from = difference(0.038, 1.7, "slower")
-    for pair, told in (
-        (("local", "nona"), "nona was free to split it, and its placement does not: here that costs more."),
-        (("local", "random"), "spread takes longer with less of that: splitting it costs more here."),
-    ):
-        found = {**dict.fromkeys(pair, whole), "spread": slower}
-        advice = scheduler_advice(found, {pair[0]: {pair[1]: same, "spread": apart_from}})
-        assert advice.otherwise.endswith(told)
-    placed = {"spark-fair": made(5, 1, 0, 1), "nona": but(whole, jct_s=scheduler(0.026).jct_s)}
-    assert "splitting" not in scheduler_advice(placed, apart(placed, "spark-fair")).otherwise
-
-
-def test_a_prediction_outside_its_interval_is_commented_on():
-    found = report({"nona": scheduler(0.010), "local": scheduler(0.020)})
-    outside = sure.sureness_rows(found, {"nona": 0.012, "local": 0.0201}, None)
-    assert sure.outside_text(outside).startswith(
-        "The prediction for nona (+20.0 %) lies outside the simulated interval: "
-    )
-    both = sure.sureness_rows(found, {"nona": 0.012, "local": 0.01}, None)
-    assert "predictions for nona (+20.0 %) and local (-50.0 %) lie outside" in sure.outside_text(both)
-    assert sure.outside_text(sure.sureness_rows(found, {"nona": 0.0105}, None)) == ""
+    told = scheduler_advice({"nona": made(5, 0, 0, 1), "local": over}, {})
+    assert told == "Only nona has a steady state: 83 % of the time is computing."
+    told = scheduler_advice({"nona": made(5, 0, 0, 1)}, {})
+    assert told == "nona ran alone: 83 % of the time is computing."
+    assert scheduler_advice({}, {}) == ""
 
 
 def test_what_is_said_of_views_is_what_is_declared():
@@ -404,25 +266,3 @@ def test_what_is_said_of_views_is_what_is_declared():
         assert ("neither reads queues" in told) <= (not any(reads)), told
         assert (f"which {other} does not" in told) >= (reads == [True, False]), told
         assert ("both see" in told) is (mine.network_view == its.network_view), told
-
-
-@examples(200)
-@given(st.lists(st.tuples(*[st.floats(0.01, 50.0)] * 4), min_size=2, max_size=5))
-def test_what_would_let_another_win_is_true(rows):
-    """Whatever the parts: a lead that is promised is there when the named part is taken from both."""
-    found = {f"s{k}": made(*row) for k, row in enumerate(rows)}
-    best = min(found, key=lambda n: found[n].jct_s.mean or 0.0)
-    advice = scheduler_advice(found, apart(found, best))
-    told = re.match(r"Without (.+?), which .* would shorten, (s\d) would lead", advice.otherwise)
-    cut = {"waiting for links": 2, "waiting for servers": 3, "transfers": 1}
-
-    def without(name, part):
-        row = rows[int(name[1:])]
-        return sum(row) - row[part]
-
-    if told:
-        part = cut[told.group(1)]
-        assert without(told.group(2), part) < without(best, part)
-    else:
-        name = advice.otherwise.split(": ")[1].split(",")[0]
-        assert all(without(best, part) <= without(name, part) + 1e-9 for part in cut.values())

@@ -63,19 +63,6 @@ def alone(only):
     return but(report(), schedulers={"nona": only})
 
 
-def test_the_headline_says_who_is_faster_by_how_much_and_who_has_given_up():
-    assert words.headline(report(), 0.5) == (
-        "At 50 % link background nona is 3.1 × as fast as slow; quick is 2 × as fast as nona; "
-        "twin does not differ clearly from it (simulated)."
-    )
-    assert words.headline(report(), 0.9).endswith("slow has no steady state there.")
-    assert "slow" not in words.headline(report(), 0.9).split("(simulated)")[0]
-    lost = curve(point(0.0, 10e-3, 1.0), point(0.9, None))  # then nothing is compared
-    nobody = "At 90 % link background nona has no steady state"
-    assert words.headline(report(nona=lost), 0.9) == f"{nobody}; quick and twin are stable."
-    assert words.headline(alone(curve(point(0.9, None))), 0.9) == f"{nobody}."
-
-
 def test_stability_in_words():
     held = "Nona, quick and twin are stable from 0 % to 90 %"
     assert words.stability_finding(report()) == f"{held}. slow is unstable from 71 %."
@@ -119,7 +106,7 @@ def test_near_an_edge_luck_does_not_make_three_edges_of_one_and_one_known_badly_
     assert len(crosses(report())) == 1
 
 
-def test_rows_for_people_for_files_and_the_explanation_hold_the_sweep_s_own_numbers():
+def test_rows_for_people_and_for_files_hold_the_sweep_s_own_numbers():
     told = report()
     rows = {r["scheduler"]: r for r in words.at_values(told, 0.9).texts()}
     assert rows["slow"]["mean JCT"] == rows["slow"]["times nona"] == "–"
@@ -133,11 +120,6 @@ def test_rows_for_people_for_files_and_the_explanation_hold_the_sweep_s_own_numb
     assert {"ratio_to_nona", "mean_jct_low_s", "predicted_jct_s"} <= {*files}
     assert all(sentence in words.sweep_text(told) for sentence in words.sweep_findings(told))
     assert "unstable from 71 %" in words.sweep_text(told)
-    said = words.explanation(told)
-    assert "-10.0% (nona at" in said["By formula"]
-    assert "slow is unstable from 71 %" in said["Edges of stability"]
-    nona = but(told.schedulers["nona"], formula=None)
-    assert list(words.explanation(report("slow", nona=nona))) == ["Simulated"]
 
 
 def test_nothing_is_drawn_beyond_an_edge_and_a_cross_stands_there():

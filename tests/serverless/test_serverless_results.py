@@ -117,12 +117,12 @@ def test_without_an_oracle_the_report_says_so_in_json():
 @pytest.mark.verify
 def test_a_small_study_is_read_back_equal():
     runs = {"calls": 30, "replications": 2, "small": 30, "few": 1, "loads": (1.0,)}
-    sets = {"profile_sets": 1, "scarce": 1, "settings": ("strict_light",), "alternatives": (1, 46)}
+    sets = {"profile_sets": 1, "scarce": 1, "settings": ("strict_light",)}
     made = serverless_study(StudySettings(**runs, **sets, cutoffs_s=(0.01, 0.1)))
     assert ServerlessStudy.from_json(json.loads(json.dumps(made.to_json(), allow_nan=False))) == made
     assert set(made.to_json()) == set(shipped_file("serverless"))
     assert [p.cutoff_s for p in made.cutoff.points] == [0.01, 0.1]
-    assert list(made.sensitivity.default) == list(made.settings) == ["strict_light"]
+    assert list(made.settings) == ["strict_light"]
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +168,6 @@ def test_the_html_report_says_what_the_run_says(result):
     outcome = serverless_outcome(STRICT, result, "2026-01-01")
     page = serverless_html(outcome)
     assert page == serverless_html(outcome)
-    assert "<script" not in page
     for name in result.summaries:
         assert name in page
     assert outcome.about.hash in page

@@ -14,8 +14,6 @@ from nona.study.tested_range import error
 from studies.reports import (
     decisions,
     elastic,
-    elastic_link,
-    estimator,
     network_views,
     paper,
     serverless,
@@ -64,16 +62,13 @@ def full(presented):
     return lambda data: presented(data).text()
 
 
-ESTIMATOR, LINK = full(estimator.presented), full(elastic_link.presented)
 SECTIONS = [  # document, its part, the lines in it that count, study, report
     ("benchmarks", r"\| placements simu.*?\| ESG's", "^.*", "decisions", short(decisions)),
     ("benchmarks", "ESG slides\n.*", "^.*", "serverless", full(serverless.presented)),
     ("paper-evaluation", "means here\n.*?\n## ", "^.*", "paper", short(paper)),
     ("network-views", "Scenario:.*?How", "^.*", "network_views", full(network_views.presented)),
     ("training", "## The study.*", r"^\| .*", "training", full(training.presented)),
-    ("training-extensions", "study estimator.*?\n## ", r"^\| .*", "estimator", ESTIMATOR),
     ("training-elastic", "\n## The study.*", r"^\| .*", "elastic", full(elastic.presented)),
-    ("training-elastic", "study elastic-link` .*?\n## ", r"^\| .*", "elastic_link", LINK),
 ]
 
 

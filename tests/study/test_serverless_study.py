@@ -17,9 +17,9 @@ from studies.pages import with_results
 from studies.policy_results import Cell, ServerlessStudy
 from studies.reports import serverless, serverless_claims
 from studies.reports.serverless import gaps
-from studies.reports.serverless_tables import CLAIMED, alternatives, judged_claims, settings
+from studies.reports.serverless_tables import CLAIMED, judged_claims, settings
 from studies.serverless import POLICIES, SETTINGS, measured_searches, setting, with_load
-from studies.serverless_parts import ALTERNATIVES, BUSY, PROFILE_SETS
+from studies.serverless_parts import PROFILE_SETS
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = RunOptions(calls=80, warmup=40)
@@ -55,18 +55,11 @@ def test_words_say_what_the_numbers_are():
     for name in SETTINGS:
         best = max(cells[name], key=lambda p: serverless_claims.mean(cells[name][p], "hits"))
         assert f"{100 * serverless_claims.mean(cells[name][best], 'hits'):.1f} %" in text
-        assert len(alternatives(data, name)) == 1 + len(ALTERNATIVES)
-        default = serverless_claims.default_cells(data)[name]
-        assert alternatives(data, name).texts()[0]["SLOs kept"] == serverless_claims.ranking_text(
-            default, "hits"
-        )
     assert len(settings(data)) == len(SETTINGS) * len(POLICIES)
     shown = {"agrees": True, "does not": False, "–": None}
     for claim, row in zip(serverless_claims.CLAIMS, CLAIMED.of(judged_claims(data)).texts(), strict=True):
         assert shown[row["order"]] == claim.judge(cells).order
         assert shown[row["size"]] == claim.judge(cells).size
-        for alternative, _ in serverless_claims.movers(data, claim):
-            assert alternative in row["changed by"]
     assert data.command in text
 
 
@@ -96,8 +89,6 @@ def test_policies_are_paired_by_replication():
     assert serverless_claims.difference(with_hits(0.9, 0.8), with_hits(0.5, 0.4), "hits").half_width < 1e-9
     a, b, c = with_hits(1.0, 1.0), with_hits(0.9, 0.91), with_hits(0.9, 0.9)
     assert serverless_claims.ranking_text({"a": a, "b": b, "c": c}, "hits") == "a > b ≈ c"
-    high, low = with_hits(0.9, 0.91), with_hits(0.5, 0.52)
-    assert list(serverless_claims.swaps({"a": high, "b": low}, {"a": low, "b": high}, "hits")) == [("b", "a")]
 
 
 def test_claims_hold_where_they_are_true_and_fail_where_they_are_not():
@@ -116,22 +107,6 @@ def test_claims_hold_where_they_are_true_and_fail_where_they_are_not():
     again = {c.name for c in serverless_claims.CLAIMS if c.judge(reversed_times).order is False}
     assert any("misses of orion" in n for n in again)
     assert any("search" in n for n in again)
-
-
-def test_every_alternative_changes_something():
-    scenario = setting(SETTINGS[0])
-    for row in ALTERNATIVES:
-        if row.policy:
-            (option, value), *rest = row.options.items()
-            assert not rest
-            assert get_policy(row.policy).defaults[option] != value
-            get_policy(row.policy).prepare(prepare_serverless(scenario), row.options)
-        else:
-            assert row.applied(scenario) != scenario, row.name
-    assert len({row.name for row in ALTERNATIVES}) == len(ALTERNATIVES)
-    half = next(a for a in ALTERNATIVES if a.load == 0.5).applied(scenario)
-    before, after = scenario.serverless.interval, half.serverless.interval
-    assert (after.least, after.most) == pytest.approx((2 * before.least, 2 * before.most))
 
 
 def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document():
@@ -168,15 +143,6 @@ def test_every_knee_of_the_study_is_a_bracket_of_its_own_verdicts():
                 assert knee.kept is None or verdicts[knee.kept] == "keeps"
                 assert knee.missed is None or verdicts[knee.missed] == "misses"
     assert len(serverless.knees(data)) == len(reports)
-
-
-def test_alternatives_are_tried_where_esg_is_busy_if_it_ever_is():
-    data = stored_result(ServerlessStudy)
-    for name, at in data.pressed.items():
-        points = data.curves[0].settings[name].policies["esg"].points
-        assert at.load in {p.value for p in points}
-        if any(BUSY[0] <= (p.utilization.vgpu or 0.0) <= BUSY[1] for p in points):
-            assert BUSY[0] <= at.vgpus_held <= BUSY[1]
 
 
 def test_every_set_of_profiles_keeps_the_time_of_the_smallest_configuration():

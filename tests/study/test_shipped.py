@@ -9,7 +9,7 @@ from nona.errors import SimulationError
 from nona.registry import load
 from nona.study import shipped
 from studies.decisions import DecisionSettings
-from studies.elastic import ElasticLinkSettings, ElasticStudySettings
+from studies.elastic import ElasticStudySettings
 from studies.network_views import FEWEST_JOBS, NetworkViewSettings
 from studies.paper import PaperSettings
 from studies.prediction_map import MapSettings
@@ -20,11 +20,9 @@ from tests.cli.calling import answer, refusal, text
 
 # The command's name of each study, and its file.
 STUDIES = {
-    **{name: name for name in ("decisions", "paper", "serverless", "estimator", "training", "elastic")},
-    "elastic-link": "elastic_link",
+    **{name: name for name in ("decisions", "paper", "serverless", "training", "elastic")},
     "network-views": "network_views",
     "prediction": "prediction_map",
-    "split-or-batch": "split_or_batch",
 }
 COMPACT = ("decisions", "network-views", "prediction", "paper")
 
@@ -66,9 +64,8 @@ def test_the_command_shows_what_is_shipped(study, capsys):
         (MapSettings, {"replications": 1}, "replications=1 must be at least 2"),
         (MapSettings, {"scenarios": ("nowhere",)}, "'nowhere' is not on the map"),
         (PaperSettings, {"jobs": 0}, "jobs=0 must be at least 1"),
-        (ElasticLinkSettings, {"workloads": (5,)}, r"workloads=\[5\] must be among"),
         (ElasticStudySettings, {"workloads": (7,)}, r"workloads=\[7\] must be among 1, 2, 3, 4"),
-        (ElasticLinkSettings, {"replications": 0}, "replications=0"),
+        (ElasticStudySettings, {"replications": 0}, "replications=0"),
         *((StudySettings, given, "Study: ") for given in ({"jobs": 0}, {"loads": ()}, {"loads": (-1.0,)})),
     ],
 )

@@ -1,16 +1,14 @@
 """The studies of training: equal jobs for all, claims, points computed again, text and charts."""
 
-import numpy as np
 import pytest
 
 from nona.study.shipped import stored_result
 from nona.study.training.elastic import ElasticRequest, simulate_elastic_jobs
 from studies import elastic as elastic_study
 from studies import training as published
-from studies.policy_results import ElasticLinkStudy, ElasticStudy, EstimatorStudy, StudyPoint, TrainingStudy
-from studies.reports import elastic, elastic_link, estimator, training
+from studies.policy_results import ElasticStudy, StudyPoint, TrainingStudy
+from studies.reports import elastic, training
 from studies.reports.elastic import elastic_load_figure, interference_figure
-from studies.reports.elastic_link import link_figure
 from studies.reports.training import training_load_figure
 from tests.report.filled import filled
 
@@ -103,20 +101,13 @@ def test_the_stored_study_covers_every_variant():
 
 @pytest.mark.verify
 @pytest.mark.parametrize(
-    ("policy", "interference", "capacity"),
-    [("tiresias", 0.0, None), ("sjf", 0.5, None), ("tiresias", 0.0, 1.25e9), ("sjf", 0.0, 0.0)],
+    ("policy", "interference"),
+    [("tiresias", 0.0), ("sjf", 0.5)],
 )
-def test_a_point_of_elastic_jobs_computed_again_is_the_stored_one(policy, interference, capacity):
-    """With or without a link, which without a capacity has none."""
-    stored = stored_result(ElasticStudy) if capacity is None else stored_result(ElasticLinkStudy)
-    if capacity is None:
-        wanted = (policy, 1.0, interference)
-        point = next(p for p in stored.points if (p.policy, p.load, p.interference) == wanted)
-        request = ElasticRequest("3", policies=(policy,), interference=interference, seed=stored.seed)
-    else:
-        place = elastic_study.LinkPlace(policy, capacity)
-        point = next(p for p in stored.points if (p.name, p.capacity or 0.0) == place)
-        request = elastic_study.request_of(elastic_study.ElasticLinkSettings(seed=stored.seed), place, 3)
+def test_a_point_of_elastic_jobs_computed_again_is_the_stored_one(policy, interference):
+    stored, wanted = stored_result(ElasticStudy), (policy, 1.0, interference)
+    point = next(p for p in stored.points if (p.policy, p.load, p.interference) == wanted)
+    request = ElasticRequest("3", policies=(policy,), interference=interference, seed=stored.seed)
     found = simulate_elastic_jobs(request).report.policies[point.policy]
     assert found.jct_s.mean == pytest.approx(point.jcts_s[stored.workloads.index(3)][0], rel=1e-9)
 
@@ -137,75 +128,3 @@ def test_the_stored_study_of_elastic_jobs_is_whole_agrees_with_the_authors_and_i
     assert all(name in text for name in names)
     best = min((p for p in elastic.over_load(stored) if p.load == 0.5), key=lambda p: elastic.mean_of(p).mean)
     assert f"At load 0.5 {best.policy} " in elastic.title(stored)
-
-
-def test_the_stored_study_is_whole_and_its_runs_without_a_link_are_those_of_the_other_study():
-    stored, other = stored_result(ElasticLinkStudy), stored_result(ElasticStudy)
-    assert [(p.name, p.capacity or 0.0) for p in stored.points] == elastic_study.link_places_of(
-        elastic_study.ElasticLinkSettings()
-    )
-    assert stored.failed_checks == ()
-    for point in stored.points:
-        assert len(point.jcts_s) == len(stored.workloads)
-        assert all((share > 0) == (point.capacity is not None) for share in point.link_share)
-    for name in ("optimus", "tiresias", "sjf", "fifo", "pollux"):
-        point = next(p for p in stored.points if p.name == name and p.capacity is None)
-        same = next(p for p in other.points if p.avoid and (p.policy, p.load, p.interference) == (name, 1, 0))
-        means = [np.mean(runs) for runs in same.jcts_s]
-        assert elastic.workload_means(point) == pytest.approx(means, rel=0.02)
-
-
-def test_a_slower_link_never_makes_a_mean_shorter_and_every_policy_and_link_is_shown():
-    """A policy that does not see the link decides alike, and every step takes at least as long."""
-    stored = stored_result(ElasticLinkStudy)
-    for name in elastic_study.WAYS:
-        by_link = [np.mean(elastic.workload_means(p)) for p in stored.points if p.name == name]
-        assert by_link == sorted(by_link)
-    text, links = elastic_link.presented(stored).text(), elastic_link.links_of(stored)
-    assert [trace.name for trace in link_figure(stored).data] == links
-    assert all(set(trace.y) == set(elastic_study.WAYS) for trace in link_figure(stored).data)
-    assert [row["policy"] for row in elastic_link.links(stored).texts()] == list(elastic_study.WAYS)
-    assert len(elastic_link.costs(stored).values) == len(elastic_study.WAYS) * (len(links) - 1)
-    assert all(name in text for name in elastic_study.WAYS)
-    blind = {
-        elastic_link.link_name(p): np.mean(elastic.workload_means(p))
-        for p in stored.points
-        if p.name == "optimus"
-    }
-    for link in links[1:]:
-        assert f"{100 * (blind[link] / blind[elastic_link.NO_LINK] - 1):+.0f} %" in elastic_link.title(stored)
-        assert (
-            elastic_link.cost_of(stored, link, elastic_link.SEEING, (elastic_link.SEEING, link)).value == 1.0
-        )
-
-
-def test_a_small_study_names_its_command():
-    of = {"workloads": (3,), "capacities": (2.5e9,), "background": 0.3, "policies": ("sjf",), "seed": 4}
-    found = elastic_study.elastic_link_study(elastic_study.ElasticLinkSettings(**of))
-    assert found.command == (
-        "nona study elastic-link --json --workload 3 --capacity '20 Gbit/s' --background 0.3 "
-        "--policy sjf --seed 4"
-    )
-    assert [(p.name, p.capacity) for p in found.points] == [("sjf", None), ("sjf", 2.5e9)]
-    assert elastic_link.title(found).startswith("Optimus was not run")
-
-
-@pytest.mark.verify
-def test_a_point_of_the_estimator_computed_again_lies_in_the_stored_interval():
-    stop = min(p.stop for p in stored_result(EstimatorStudy).points)
-    settings = published.EstimatorSettings(shares=(0.5,), stops=(stop,), replications=2, seed=0)
-    for again in published.estimator_study(settings).points:
-        every = estimator.converged(stored_result(EstimatorStudy), again.reference)
-        stored = next(p for p in every if p.profiled == 0.5)
-        for way, error in again.errors.items():
-            low, high = stored.errors[way].ci95 or (0.0, 0.0)
-            assert low - 1e-3 <= (error.mean or 0.0) <= high + 1e-3, way
-
-
-def test_the_stored_errors_are_in_the_order_that_theory_gives():
-    for p in stored_result(EstimatorStudy).points:
-        means = {way: e.mean for way, e in p.errors.items()}
-        assert means["nearest"] <= means["match"]
-        assert means["nearest"] <= means["random-reference"]
-    known = [p.errors["match"].mean for p in estimator.converged(stored_result(EstimatorStudy), "known")]
-    assert known == sorted(known, reverse=True)

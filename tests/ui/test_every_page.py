@@ -110,7 +110,7 @@ def test_every_page_of_a_fresh_session_opens_and_explains_itself(page):
     assert silent(at) == []
     if page == "evidence":
         tabs = [tab.label for tab in at.tabs]
-        assert {"Modelled times", "Sources"} <= set(tabs)
+        assert {"Times", "Published claims"} <= set(tabs)
         assert [w for name in tabs for w in silent(put(at, "evidence-tabs", name))] == []
     buttons = [e.key for kind in ("button", "download_button", "file_uploader") for e in at.get(kind)]
     assert not [key for key in buttons if key and is_kept(key)], "no button is ever put back"

@@ -41,7 +41,7 @@ def test_tiles_tables_and_figure_are_those_of_the_report(open_page):
         "log σ": f"{report.overall.log_sigma:.2f}",
     }
     assert wanted.items() <= metrics(at).items()
-    latencies, groups, slices = (frame.value for frame in at.dataframe)
+    latencies, groups, slices = (frame.value for frame in at.dataframe[:3])
     assert list(latencies["published"]) == [r.measured_s for r in report.rows]
     assert list(latencies["predicted"]) == [r.predicted_s for r in report.rows]
     assert list(latencies["source"]) == [r.source for r in report.rows]
@@ -66,13 +66,13 @@ def test_tiles_tables_and_figure_are_those_of_the_report(open_page):
     shown = "\n".join(m.value for m in at.markdown)
     assert WEAK_POINTS.strip() in shown
     assert "L40S" in shown
-    put(at, "evidence-tabs", "Prediction")
+    put(at, "evidence-tabs", "Predictions")
     assert any("column *predicted*" in m.value for m in at.markdown)
     assert "simulation" in [link.proto.page for link in at.get("page_link")]
 
 
 def test_studies_are_there_with_titles_findings_charts_and_tables(open_page):
-    at = put(open_page(PAGE), "evidence-tabs", "Decisions")
+    at = put(open_page(PAGE), "evidence-tabs", "Predictions")
     data = stored_result(DecisionStudy)
     shown = said(at.markdown)
     assert decision_title(data) in shown
@@ -80,10 +80,10 @@ def test_studies_are_there_with_titles_findings_charts_and_tables(open_page):
     assert all(line in shown for line in decision_findings(data))
     assert len(table(at, "nona / best")) == len(data.cells)
     assert list(table(at, "largest gap")["network"]) == list(data.networks)
-    ratios, _ = (json.loads(c.proto.spec) for c in at.get("plotly_chart"))
+    specs = [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
+    ratios = specs[1]  # behind the map of predictions
     drawn = sorted(round(y, 9) for trace in ratios["data"] for y in trace["y"])
     assert drawn == sorted(round(c.answer.ratio, 9) for c in compared(data, "blind"))
-    put(at, "evidence-tabs", "Prediction")
     data = stored_result(PredictionMap)
     assert map_title(data) in said(at.markdown)
     assert map_findings(data)[0] in said(at.markdown)
@@ -91,7 +91,7 @@ def test_studies_are_there_with_titles_findings_charts_and_tables(open_page):
     assert any("within 10 %" in f for f in frames)
     points = next(f for f in frames if "by formula" in f)
     assert len(points) == len(data.points)
-    put(at, "evidence-tabs", "The paper")
+    put(at, "evidence-tabs", "Published claims")
     data = stored_result(PaperStudy)
     shown = "\n".join(m.value for m in at.markdown)
     assert all(plain(line) in shown for line in findings(data))
@@ -143,7 +143,7 @@ def test_the_worker_compares_every_system_tells_how_far_it_is_stops_when_asked_a
 
 
 def test_before_a_run_the_page_says_what_theory_says_and_after_it_shows_its_rows(open_page):
-    at = put(open_page(PAGE), "evidence-tabs", "Theory")
+    at = put(open_page(PAGE), "evidence-tabs", "Simulator")
     rows = [r for k in known_systems() for r in theory_rows(k)]
     shown = table(at, "theory, ms")
     assert list(shown["system"]) == [r.system for r in rows]
@@ -165,7 +165,7 @@ def test_before_a_run_the_page_says_what_theory_says_and_after_it_shows_its_rows
 
 
 def test_a_run_starts_whatever_the_scenario_is_and_can_be_cancelled(open_page):
-    at = put(open_page(PAGE), "evidence-tabs", "Theory")
+    at = put(open_page(PAGE), "evidence-tabs", "Simulator")
     state = state_of(at)
     state.edit(("workload", 0, "rate"), "nonsense")
     assert state.problem()

@@ -153,7 +153,7 @@ def test_the_measured_run_of_vllm_is_met_and_the_formula_does_not_ask_how_long_a
     assert max(abs(row.error) for row in run.rows) < 0.05
     for point in beside_formula((0.2, 0.5)):
         assert point.formula_s == pytest.approx(point.simulated_s.mean, rel=0.012)
-    at = put(open_page("evidence"), "evidence-tabs", "Language models")
+    at = put(put(open_page("evidence"), "evidence-tabs", "Simulator"), "simulator-of", "language models")
     assert not at.error
     assert measured_finding(run) in said(at.markdown)
     assert "one workstation card" in said(at.info)

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from sizes import examples
 
 from nona.cost.measured import read_measured
-from nona.graph import blocks, readers
+from nona.graph import blocks, guard, readers
 from nona.graph.dag import Dag
 from nona.hardware.executor import executor_class
 from nona.placement import enumeration, messages
@@ -503,7 +503,7 @@ def test_graphviz_draws_the_samples(name):
 def test_a_layout_that_takes_too_long_or_fails_falls_back(monkeypatch):
     dag = load_sample("resnet18").dag
     assert lay_out(dag, limit_s=1e-3).engine == "layers"
-    monkeypatch.setattr(layout.sys, "executable", "/nonexistent/python")
+    monkeypatch.setattr(guard.sys, "executable", "/nonexistent/python")
     found = lay_out(dag)
     assert found.engine == "layers"
     check(dag, found)

@@ -97,7 +97,7 @@ def test_every_field_of_a_page_keeps_its_value(session, page, tmp_path, monkeypa
         save_a_run(session)
     at = go(session, page)
     if page == "evidence":
-        put(at, "evidence-tabs", "Theory")  # the tab with a choice of its own that is kept
+        put(at, "evidence-tabs", "Simulator")  # the tab with a choice of its own that is kept
     changed = {}
     for name in list(widgets(at)):
         w = widgets(at).get(name)

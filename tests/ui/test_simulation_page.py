@@ -184,9 +184,6 @@ def test_at_most_eight_schedulers_are_drawn_in_the_order_chosen_with_their_looks
     data = chart_data(LiveRun(schedulers=names, series=dict.fromkeys(names, line)), running=True)
     assert data.schedulers == tuple(data.series) == tuple(data.styles) == names[:MOST_DRAWN]
     assert f"{names[-2]} and {names[-1]} are only in the tables of the result" in data.note
-    titles = [f"{names[-1]} keeps 47 % of the SLOs, {names[0]} 0.0 %"]
-    ended = chart_data(LiveRun(schedulers=names, series=dict.fromkeys(names, line)), False, titles=titles)
-    assert ended.schedulers == (*names[: MOST_DRAWN - 1], names[-1]), "whom a title names is drawn"
     few = chart_data(LiveRun(schedulers=names[:MOST_DRAWN]), running=True)
     assert few.note == ""
     data = chart_data(LiveRun(schedulers=("nona", "<b>")), running=True)

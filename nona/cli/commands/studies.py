@@ -79,29 +79,11 @@ STUDIES = (
         engine="auto",
     ),
     Study(
-        "split-or-batch",
-        "two models on two GPUs: what is left of the gain from splitting them once executors batch",
-        "studies.split_or_batch:SplitSettings",
-        "studies.split_or_batch:split_study",
-        "studies.results:SplitStudy",
-        rows="cases",
-        engine="auto",
-        parallel=False,
-    ),
-    Study(
         "serverless",
         "ESG and four other policies in the slides' three settings, and what the result depends on",
         "studies.serverless:StudySettings",
         "studies.serverless:serverless_study",
         "studies.policy_results:ServerlessStudy",
-    ),
-    Study(
-        "estimator",
-        "training clusters: how well rates of two jobs on one GPU are estimated from a few profiles",
-        "studies.training:EstimatorSettings",
-        "studies.training:estimator_study",
-        "studies.policy_results:EstimatorStudy",
-        parallel=False,
     ),
     Study(
         "training",
@@ -116,13 +98,6 @@ STUDIES = (
         "studies.elastic:ElasticStudySettings",
         "studies.elastic:elastic_study",
         "studies.policy_results:ElasticStudy",
-    ),
-    Study(
-        "elastic-link",
-        "elastic training jobs: what it costs a policy not to see a link that others use too",
-        "studies.elastic:ElasticLinkSettings",
-        "studies.elastic:elastic_link_study",
-        "studies.policy_results:ElasticLinkStudy",
     ),
 )
 

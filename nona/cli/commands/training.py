@@ -142,31 +142,11 @@ class ElasticOptions:
     json: bool = JSON
 
 
-@command(
-    "counted",
-    "jobs that keep their GPUs, which are only counted: Tiresias' own simulator",
-    "nona.cli.training:counted",
-)
-class CountedOptions:
-    """``nona training counted``."""
-
-    workload: str = option(
-        "its 60 jobs (default), or CSV: name, arrival_s, gpus, duration_s",
-        default="tiresias",
-        metavar="tiresias|FILE",
-    )
-    schedule: tuple[str, ...] = option("only this one; repeat for several", known.SCHEDULE, metavar="S")
-    gpus: int = option("GPUs (default 8)", Whole(min=1, max=100000), default=8)
-    settings: tuple[tuple[str, str, Option], ...] = SETTINGS
-    json: bool = JSON
-
-
 training = group("training", "training clusters: allocate GPUs of several types to long jobs")
 for _kind in (
     AllocateOptions,
     SimulateTrainingOptions,
     ElasticOptions,
-    CountedOptions,
     GenerateOptions,
     SwitchesOptions,
     CheckpointOptions,

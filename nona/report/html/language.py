@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import plotly.graph_objects as go
-from markupsafe import Markup
 
-from nona.report.html.charts import chart
-from nona.report.html.pieces import bullets, document, section, table
+from nona.report.html.pieces import Part, bullets, chart, document, section, table
 from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenario_section
 from nona.report.language.figures import goodput_figure, plane_figure, times_figure
 from nona.report.language.tables import (
@@ -46,22 +44,24 @@ def language_html(data: LanguageRun) -> str:
         [
             report_header(about, "Language models", {"Size": size, "Engine": engine}),
             *request_sections(data),
-            section("Limits", bullets([(line, "") for line in LIMITS])),
+            section("Limits", bullets(LIMITS)),
             scenario_section(about, "simulate", "--html", "report.html"),
         ],
     )
 
 
-def request_sections(data: LanguageRun, heading: str = "") -> Iterator[Markup]:
+def request_sections(data: LanguageRun, heading: str = "") -> Iterator[Part | None]:
     """The sections of a report that say what was found; the first one with a heading beside others."""
     report = data.report
     best = report.schedulers[best_router(report.schedulers)]
-    beside = (*followed_lines(report), *predicted_lines(best), *off_lines(best))
-    findings = [
-        (language_finding(report).text, "good" if best.state == "stable" else "bad"),
-        *((line, "") for line in beside),
+    lead = language_finding(report).text, "good" if best.state == "stable" else "bad"
+    findings: list[str | tuple[str, str]] = [
+        lead,
+        *followed_lines(report),
+        *predicted_lines(best),
+        *off_lines(best),
     ]
-    first = bullets(findings, "findings"), bullets([(line, "bad") for line in report.warnings])
+    first = bullets(findings, "findings"), bullets(report.warnings, "bad")
     yield from (section(heading, *first),) if heading else first
     yield section("Routers", *_routers(data))
     yield from (_row(data, row) for row in data.rows)
@@ -70,20 +70,20 @@ def request_sections(data: LanguageRun, heading: str = "") -> Iterator[Markup]:
     yield section(
         "Self-checks of the requests" if heading else "Self-checks of the runs",
         table(CHECKS.of(report.checks), "In every run of every router"),
-        bullets([(line, "bad") for line in report.failed_checks]),
+        bullets(report.failed_checks, "bad"),
     )
 
 
-def _routers(data: LanguageRun) -> Iterator[Markup]:
+def _routers(data: LanguageRun) -> Iterator[Part | None]:
     routers = data.report.schedulers
     rows = requests_table(routers)
     yield table(rows.select(*rows.deciding), "Each row of requests under each router, 95 % intervals")
-    yield bullets([(f"{n}: {r.state_reason}", "bad") for n, r in routers.items() if r.state_reason])
+    yield bullets((f"{n}: {r.state_reason}" for n, r in routers.items() if r.state_reason), "bad")
     if any(of.goodput.mean is not None for of in routers.values()):
         yield _dots("Goodput of all rows", goodput_figure(routers))
 
 
-def _row(data: LanguageRun, row: str) -> Markup:
+def _row(data: LanguageRun, row: str) -> Part | None:
     routers = data.report.schedulers
     targets = next(iter(routers.values())).models[row].targets
     times = ("ttft_s", "tpot_s", "e2e_s")
@@ -99,6 +99,6 @@ def _row(data: LanguageRun, row: str) -> Markup:
     )
 
 
-def _dots(title: str, figure: go.Figure, note: str = "") -> Markup:
+def _dots(title: str, figure: go.Figure, note: str = "") -> Part | None:
     whiskers = "Whiskers: 95 % confidence interval."
     return chart(title, figure, f"{title} by router", f"{note} {whiskers}".strip())

@@ -1,108 +1,138 @@
-"""Pieces of a report in HTML, made by the templates beside this module; text is escaped."""
+"""A report as one HTML file: its parts as data, and the one template that draws them.
+
+Text is escaped. Figures are drawn by Plotly, whose script lies in the file; a content security policy lets
+only that script and the one that starts it run, each by its hash, and nothing is fetched.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import plotly.graph_objects as go
+import plotly.io
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from plotly.offline import get_plotlyjs
 
 from nona.tables import Filled
 
 Row = Mapping[str, str]
-_TEMPLATES = Path(__file__).parent / "templates"
+_FOLDER = Path(__file__).parent / "templates"
+
+
+class Part(NamedTuple):
+    """A part of a report: the macro of the template that draws it, and what it is given."""
+
+    macro: str
+    values: tuple[object, ...]
+
+
+Parts = Iterable[Part | None]
 
 
 def _visible(value: object) -> object:
-    """Text in which characters that no file may hold are a box; a piece stays as it is."""
+    """Text in which characters that no file may hold are a box; markup stays as it is."""
     if isinstance(value, Markup):
         return value
     return "".join(c if c in "\n\t" or (c >= " " and not "\x7f" <= c <= "\x9f") else "▯" for c in str(value))
 
 
 @cache
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+def _template() -> Any:
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
         autoescape=True,
         finalize=_visible,
         undefined=StrictUndefined,
-        trim_blocks=False,
         keep_trailing_newline=True,
     )
+    return environment.get_template("report.html.j2")
 
 
 @cache
-def _pieces() -> Any:
-    return _environment().get_template("pieces.html.j2").module
+def _scripts() -> tuple[tuple[Markup, str], ...]:
+    """Plotly and the script that starts it, each with the hash by which it may run."""
+    own = (_FOLDER / "report.js").read_text("utf-8")
+    return tuple((Markup(text), _hash(text)) for text in (get_plotlyjs(), own))
 
 
-def document(title: str, body: Iterable[Markup]) -> str:
-    """A complete page without other files, requests or scripts."""
-    template = _environment().get_template("page.html.j2")
-    return template.render(title=title, parts=[part for part in body if part])
+def _hash(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def document(title: str, parts: Parts) -> str:
+    """A complete page without other files or requests; without charts it has no script."""
+    shown = [p for p in parts if p]
+    scripts = _scripts() if any(map(_has_chart, shown)) else ()
+    return str(_template().render(title=title, parts=shown, scripts=scripts))
+
+
+def _has_chart(part: Part) -> bool:
+    return part.macro == "chart" or (part.macro == "section" and any(map(_has_chart, part.values[1])))  # type: ignore[call-overload]
 
 
 def header(
     title: str, what: str = "", description: str = "", about: Mapping[str, object] | None = None
-) -> Markup:
-    """Build the top of a report: its title, its kind, and facts about it."""
-    return Markup(_pieces().header(what, title, description, about))
+) -> Part:
+    """The top of a report: its title, its kind, and facts about it."""
+    return Part("header", (title, what, description, about))
 
 
-def section(title: str, *parts: Markup) -> Markup:
-    """A section with its heading; empty where it has no content."""
+def section(title: str, *parts: Part | None) -> Part | None:
+    """A section with its heading; none where it has no content."""
     shown = [p for p in parts if p]
-    return Markup(_pieces().section(title, shown)) if shown else Markup()
+    return Part("section", (title, shown)) if shown else None
 
 
-def subtitle(text: str) -> Markup:
+def subtitle(text: str) -> Part:
     """A heading inside a section."""
-    return Markup(_pieces().subtitle(text))
+    return Part("subtitle", (text,))
 
 
-def paragraph(text: str, kind: str = "") -> Markup:
-    """A paragraph of plain text; empty where there is no text."""
-    return Markup(_pieces().paragraph(text, kind)) if text else Markup()
+def paragraph(text: str, kind: str = "") -> Part | None:
+    """A paragraph; none where there is no text."""
+    return Part("paragraph", (text, kind)) if text else None
 
 
-def bullets(lines: Sequence[tuple[str, str]], kind: str = "") -> Markup:
-    """A list; each line has its CSS class."""
-    return Markup(_pieces().bullets(lines, kind)) if lines else Markup()
+def bullets(lines: Iterable[str | tuple[str, str]], kind: str = "") -> Part | None:
+    """A list of lines, some with a CSS class of their own; none where there is no line."""
+    pairs = [(line, "") if isinstance(line, str) else line for line in lines if line]
+    return Part("bullets", (pairs, kind)) if pairs else None
 
 
-def facts(pairs: Mapping[str, object]) -> Markup:
+def facts(pairs: Mapping[str, object]) -> Part:
     """A list of names and values."""
-    return Markup(_pieces().facts(pairs))
+    return Part("facts", (pairs,))
 
 
-def table(rows: Filled | Sequence[Row], caption: str, long: Sequence[str] = ()) -> Markup:
+def table(rows: Filled | Sequence[Row], caption: str, long: Sequence[str] = ()) -> Part | None:
     """A table whose first column heads its rows; ``long`` columns wrap.
 
-    >>> table([], "nothing")
-    Markup('')
+    >>> table([], "nothing") is None
+    True
     """
     if not rows:
-        return Markup()
+        return None
     rows = rows.texts() if isinstance(rows, Filled) else rows
-    return Markup(_pieces().table(list(rows[0]), rows, caption, long))
+    return Part("table", (list(rows[0]), rows, caption, long))
 
 
-def code(text: str) -> Markup:
+def code(text: str) -> Part:
     """Preformatted text, to be copied."""
-    return Markup(_pieces().code(text))
+    return Part("code", (text,))
 
 
-def drawn(shape: str, *values: object) -> Markup:
-    """A shape of a chart: ``grid``, ``line``, ``mark``, ``bar`` or ``words``."""
-    return Markup(getattr(_pieces(), shape)(*values))
+def chart(title: str, figure: go.Figure, alt: str, note: str = "") -> Part:
+    """A figure under its title; ``alt`` describes it in words.
 
-
-def figure(
-    title: str, size: tuple[float, float], alt: str, shapes: Sequence[Markup], note: str = ""
-) -> Markup:
-    """A chart under its finding; ``alt`` describes it in words."""
-    return Markup(_pieces().figure(title, *size, alt, shapes, note))
+    The script of Plotly that lies in the file draws it from ``<script type="application/json">``, in which
+    :mod:`plotly.io` writes no character that could end it.
+    """
+    drawn = go.Figure(figure).update_layout(template="none")
+    data = Markup(plotly.io.to_json(drawn, validate=False))
+    return Part("chart", (title, alt, data, note))

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
-
 from nona.report import plan, plan_options
-from nona.report.html.charts import chart
-from nona.report.html.pieces import bullets, document, facts, paragraph, section, table
+from nona.report.html.pieces import Part, bullets, chart, document, facts, paragraph, section, table
 from nona.report.html.simulation import report_header, scenario_section
 from nona.report.planning_figures import cliff_figure, costs_figure, options_figure, week_figure
 from nona.results.planning import PlanOutcome, PlanReport, PlanWeek
@@ -21,13 +18,12 @@ def plan_html(data: PlanOutcome) -> str:
     size = f"{len(report.options):,} options, {time_text(report.seconds)} on the clock"
     sure = f"{100 * report.confidence:.4g} % for each verdict"
     finding = plan.outcome_finding(data)
-    others = [text for text in (finding.beside, plan.present_text(report)) if text]
-    findings = [(finding.lead, "bad" if finding.bad else "good"), *((text, "") for text in others)]
+    lead = finding.lead, "bad" if finding.bad else "good"
     return document(
         f"{about.name}: plan",
         [
             report_header(about, "Plan", {"Confidence": sure, "Size": size}),
-            bullets(findings, "findings"),
+            bullets([lead, finding.beside, plan.present_text(report)], "findings"),
             _answer(report),
             _options(report),
             _traffic(report),
@@ -52,9 +48,9 @@ def plan_html(data: PlanOutcome) -> str:
     )
 
 
-def _answer(report: PlanReport) -> Markup:
+def _answer(report: PlanReport) -> Part | None:
     if report.answer is None or report.best is None:
-        return Markup()
+        return None
     pairs = {
         "Servers": plan.servers_text(report.best.servers),
         "Scheduler": report.best.scheduler,
@@ -64,11 +60,11 @@ def _answer(report: PlanReport) -> Markup:
     return section("Answer", facts(pairs))
 
 
-def _options(report: PlanReport) -> Markup:
+def _options(report: PlanReport) -> Part | None:
     count = len(report.options) + (report.present is not None)
     shown = plan_options.options(report, range(min(count, MOST_ROWS))).select("option", *plan_options.PRINTED)
     rest = f"{count - MOST_ROWS:,} more expensive options are not shown." if count > MOST_ROWS else ""
-    picture = Markup()
+    picture = None
     if any(o.shares for o in report.options):
         title = "Options by cost and by how much of the error budget they use"
         floor = plan.floor_note(plan.tightest(report.targets, o.shares) for o in report.options)
@@ -78,9 +74,9 @@ def _options(report: PlanReport) -> Markup:
     return section("Options", picture, table(shown, "Options in order of cost", ("why",)), paragraph(rest))
 
 
-def _traffic(report: PlanReport) -> Markup:
+def _traffic(report: PlanReport) -> Part | None:
     if not any(load.shares for load in report.curve):
-        return Markup()
+        return None
     finding, note = plan.cliff_finding(report), "At 1 the error budget is used up."
     picture = chart(finding, cliff_figure(report), finding, note)
     return section(
@@ -91,18 +87,17 @@ def _traffic(report: PlanReport) -> Markup:
     )
 
 
-def _costs(report: PlanReport) -> Markup:
+def _costs(report: PlanReport) -> Part | None:
     if not plan_options.bills(report):
-        return Markup()
+        return None
     alt = "Cost per hour, by part, of the options that keep the targets"
     picture = chart("Cost of the options that keep the targets", costs_figure(report), alt)
-    notes = [(note, "") for note in report.prices]
-    warning = "Prices are as of these dates: check them before you buy." if notes else ""
-    return section("Costs", picture, bullets(notes), paragraph(warning))
+    warning = "Prices are as of these dates: check them before you buy." if report.prices else ""
+    return section("Costs", picture, bullets(report.prices), paragraph(warning))
 
 
-def _week(week: PlanWeek | None, currency: str) -> Markup:
+def _week(week: PlanWeek | None, currency: str) -> Part | None:
     if week is None:
-        return Markup()
+        return None
     picture = chart(plan.week_text(week, currency), week_figure(week), "Traffic and servers by hour")
     return section("Week", picture)

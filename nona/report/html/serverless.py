@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
-
 from nona.report.figures import dots_figure
-from nona.report.html.charts import chart
-from nona.report.html.pieces import bullets, document, paragraph, section, table
+from nona.report.html.pieces import Part, bullets, chart, document, paragraph, section, table
 from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenario_section
 from nona.report.serverless import text
 from nona.report.serverless.figures import COST_AXIS, cost_dots, hit_dots
-from nona.report.serverless.findings import PER, dollars, latency_title, pareto_title
+from nona.report.serverless.findings import PER, dollars, serverless_finding
 from nona.report.text import counted
 from nona.results.serverless import ServerlessReport
 from nona.results.serverless_charts import ServerlessOutcome
@@ -31,13 +28,11 @@ def serverless_html(data: ServerlessOutcome) -> str:
     runs = counted(setting.replications, "run")
     size = f"{setting.calls:,} calls per run, {runs}, {len(report.policies)} policies"
     platform = f"{setting.nodes} nodes, {setting.sharing}, {setting.configurations} configurations"
-    titles = pareto_title(report.policies, setting, report.level), latency_title(report.policies)
-    findings = [(f"{title}.", "") for title in titles]
     return document(
         f"{about.name}: serverless",
         [
             report_header(about, "Serverless", {"Size": size, "Platform": platform}),
-            bullets(findings, "findings"),
+            bullets([serverless_finding(report).text], "findings"),
             _results(report),
             section(
                 "Applications", table(text.applications(report.policies), "Every application and policy")
@@ -45,42 +40,42 @@ def serverless_html(data: ServerlessOutcome) -> str:
             section("The platform", *_platform(report)),
             _oracle(report),
             _checks(report),
-            section("Limits", bullets([(line, "") for line in LIMITS])),
+            section("Limits", bullets(LIMITS)),
             scenario_section(about, "serverless", "--html", "report.html"),
         ],
     )
 
 
-def _results(report: ServerlessReport) -> Markup:
+def _results(report: ServerlessReport) -> Part | None:
     hits = dots_figure(hit_dots(report.policies), "SLOs kept, %", most=100.0)
     costs = dots_figure(cost_dots(report.policies), COST_AXIS)
     note = "Whiskers: 95 % confidence interval."
-    reasons = [(f"{n}: {p.state_reason}", "bad") for n, p in report.policies.items() if p.state_reason]
+    reasons = [f"{n}: {p.state_reason}" for n, p in report.policies.items() if p.state_reason]
     return section(
         "Policies",
         table(text.CALLS.of(report.policies), "All policies on the same calls, 95 % intervals"),
-        bullets(reasons),
+        bullets(reasons, "bad"),
         chart("SLOs kept", hits, "Share of SLOs kept under each policy", note),
         chart("Cost", costs, "Cost of calls under each policy", note),
     )
 
 
-def _platform(report: ServerlessReport) -> list[Markup]:
+def _platform(report: ServerlessReport) -> list[Part | None]:
     tables = [table(text.PLATFORM.of(report.policies), "How each policy used it")]
     tables += [table(rows, part.title) for part in text.PARTS if (rows := part.filled(report.policies))]
     return tables
 
 
-def _oracle(report: ServerlessReport) -> Markup:
+def _oracle(report: ServerlessReport) -> Part | None:
     oracle = report.oracle
     if oracle is None or oracle.cost_per_call_usd is None:
-        return Markup()
+        return None
     least = dollars(oracle.cost_per_call_usd)
     return section("Oracle", paragraph(f"At least {least} per {PER:,} calls, with {oracle.how}."))
 
 
-def _checks(report: ServerlessReport) -> Markup:
-    failed = [(line, "bad") for line in report.failed_checks]
-    notes = [(note, "") for note in report.setting.notes]
+def _checks(report: ServerlessReport) -> Part | None:
     shown = table(CHECKS.of(report.checks), "In every run of every policy")
-    return section("Self-checks of the runs", shown, bullets(failed), bullets(notes))
+    return section(
+        "Self-checks of the runs", shown, bullets(report.failed_checks, "bad"), bullets(report.setting.notes)
+    )

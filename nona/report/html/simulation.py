@@ -7,12 +7,21 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from markupsafe import Markup
-
 from nona.report.figures import Dot, dots_figure
-from nona.report.html import pieces
-from nona.report.html.charts import chart
-from nona.report.html.pieces import facts, paragraph, section, table
+from nona.report.html.pieces import (
+    Part,
+    Parts,
+    bullets,
+    chart,
+    code,
+    document,
+    facts,
+    header,
+    paragraph,
+    section,
+    subtitle,
+    table,
+)
 from nona.report.placements import comparison
 from nona.report.placements import text as placement_text
 from nona.report.placements.tables import FACTS, LINKS, MODELS, class_shares, classes
@@ -20,14 +29,14 @@ from nona.report.simulations import tables
 from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.figures import (
     ecdf_figure,
+    hit_dots,
     hits_over_time_figure,
-    hits_over_time_title,
+    jct_dots,
     parts_figure,
     utilisation_figure,
     warmup_figure,
 )
-from nona.report.simulations.findings import findings, shortest
-from nona.report.simulations.titles import hit_dots, jct_dots
+from nona.report.simulations.findings import headline, unsettled_text
 from nona.report.times import hardware_notes, model_warnings, off_lines, off_text
 from nona.results.document import About, ModelFacts
 from nona.results.placement import PlacedConfiguration, PlacementOutcome, PlacementReport, PredictedLink
@@ -39,10 +48,8 @@ from nona.tables import (
     Column,
     Filled,
     Table,
-    kept_text,
     or_dash,
     percent_text,
-    share_text,
     time_text,
 )
 from nona.units import format_time
@@ -50,10 +57,10 @@ from nona.units import format_time
 _MOST_SUBGRAPHS, _MOST_CONFIGURATIONS, _LONGEST, _LEAST = 24, 4, 160, 5e-4
 
 
-def placement_section(report: PlacementReport | None, beside: PlacementOutcome | None = None) -> Markup:
+def placement_section(report: PlacementReport | None, beside: PlacementOutcome | None = None) -> Part | None:
     """Simulated times, formula and configurations; with ``local`` and ``spread`` of ``beside``."""
     if report is None:
-        return Markup()
+        return None
     p = report.predicted
     entries = {
         **({"SLO hits": comparison.hits_text(report)} if comparison.is_slo(report) else {}),
@@ -72,21 +79,21 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
         _early(beside),
         facts({name: line for name, line in entries.items() if line}),
         *(paragraph(note, "quiet") for note in report.notes),
-        _beside(report, beside) if beside else Markup(),
+        _beside(report, beside) if beside else None,
         table(MODELS.of(report.models), "Mean JCT of each model by formula, with its parts"),
-        _links(p.links),
-        _servers(report),
+        *_links(p.links),
+        *_servers(report),
         table(rows, "Sub-graphs that are split with some probability", ("sub-graph", "parts")),
         paragraph(others, "quiet"),
     )
 
 
-def _early(data: PlacementOutcome | None) -> Markup:
+def _early(data: PlacementOutcome | None) -> Part | None:
     after_s = data.ended_early_s if data else None
-    return Markup() if after_s is None else paragraph(placement_text.early_text(after_s), "bad")
+    return None if after_s is None else paragraph(placement_text.early_text(after_s), "bad")
 
 
-def _beside(report: PlacementReport, data: PlacementOutcome) -> Markup:
+def _beside(report: PlacementReport, data: PlacementOutcome) -> Part | None:
     rows = []
     for name, other in (("nona", report), ("local", data.local), ("spread", data.spread)):
         jct = None if other is None else comparison.mean_of(other)
@@ -97,21 +104,22 @@ def _beside(report: PlacementReport, data: PlacementOutcome) -> Markup:
     return chart(title, dots_figure(rows, "mean JCT, ms"), alt)
 
 
-def _servers(report: PlacementReport) -> Markup:
-    return (
-        paragraph(f"{placement_text.servers_finding(report)}. {placement_text.memory_finding(report)}.")
-        + table(classes(report), "Executor classes with their load, wait and memory")
-        + paragraph(placement_text.LOAD, "quiet")
-        + table(class_shares(report), "Probability of each executor class, model by model")
-    )
+def _servers(report: PlacementReport) -> list[Part | None]:
+    return [
+        paragraph(f"{placement_text.servers_finding(report)}. {placement_text.memory_finding(report)}."),
+        table(classes(report), "Executor classes with their load, wait and memory"),
+        paragraph(placement_text.LOAD, "quiet"),
+        table(class_shares(report), "Probability of each executor class, model by model"),
+    ]
 
 
-def _links(links: Sequence[PredictedLink]) -> Markup:
+def _links(links: Sequence[PredictedLink]) -> list[Part | None]:
     if len(links) < 2:
-        return Markup()
-    return paragraph(placement_text.link_finding(links)) + table(
-        LINKS.of(links), "Predicted waits at the links of each role"
-    )
+        return []
+    return [
+        paragraph(placement_text.link_finding(links)),
+        table(LINKS.of(links), "Predicted waits at the links of each role"),
+    ]
 
 
 class _Split(NamedTuple):
@@ -176,41 +184,39 @@ MOST_CHARTS = 8
 CHECKS = Table[bool]("check", (Column("result", lambda ok: "passed" if ok else "FAILED"),))
 
 
-def _results_section(data: SimulationOutcome) -> Markup:
+def _results_section(data: SimulationOutcome) -> Part | None:
     schedulers = data.report.schedulers
-    reasons = [(f"{n}: {s.state_reason}", "bad") for n, s in schedulers.items() if s.state_reason]
-    reasons += [(line, "") for line in tables.withheld_lines(schedulers)]
-    best = shortest(schedulers)
-    title = f"{best} is shortest" if best else "No scheduler has a mean completion time"
+    reasons = [f"{n}: {s.state_reason}" for n, s in schedulers.items() if s.state_reason]
     alt = "Mean completion time of each scheduler with its interval"
     picture = dots_figure(jct_dots(schedulers), "mean JCT, ms")
-    return pieces.section(
+    return section(
         "Results",
-        pieces.table(
+        table(
             tables.figures(schedulers, data.predicted).select(*tables.RESULTS),
             "All schedulers on the same jobs, 95 % intervals",
         ),
-        pieces.bullets(reasons),
-        chart(f"Mean completion time: {title}", picture, alt, "Whiskers: 95 % confidence interval."),
+        bullets(reasons, "bad"),
+        bullets(tables.withheld_lines(schedulers)),
+        chart("Mean completion time", picture, alt, "Whiskers: 95 % confidence interval."),
     )
 
 
-def _difference_section(data: SimulationOutcome) -> Markup:
+def _difference_section(data: SimulationOutcome) -> Part | None:
     if len(data.differences) < 2:
-        return Markup()
+        return None
     baseline = next(iter(data.differences))
     rows = tables.DIFFERENCES.of(data.differences[baseline])
     note = (
         "Pairing saves: how many times as many replications unpaired runs would need for the same interval."
     )
-    return pieces.section(
+    return section(
         "Paired differences",
-        pieces.table(rows, f"Each scheduler minus {baseline}, on the same jobs, 95 % intervals"),
-        pieces.paragraph(note, "quiet"),
+        table(rows, f"Each scheduler minus {baseline}, on the same jobs, 95 % intervals"),
+        paragraph(note, "quiet"),
     )
 
 
-def _distribution_section(data: SimulationOutcome) -> Markup:
+def _distribution_section(data: SimulationOutcome) -> Part | None:
     models = list(data.slo_s)
     shown = models[:MOST_CHARTS]
     charts = [_distribution(data, model) for model in shown]
@@ -219,74 +225,55 @@ def _distribution_section(data: SimulationOutcome) -> Markup:
         if len(models) > len(shown)
         else ""
     )
-    return pieces.section("Distribution of completion times", *charts, pieces.paragraph(rest, "quiet"))
+    return section("Distribution of completion times", *charts, paragraph(rest, "quiet"))
 
 
-def _distribution(data: SimulationOutcome, model: str) -> Markup:
+def _distribution(data: SimulationOutcome, model: str) -> Part | None:
     states = {name: s.state for name, s in data.report.schedulers.items()}
     figure, slo_s = ecdf_figure(data.ecdf, model, data.slo_s, states), data.slo_s[model]
     alt = f"Distribution of the completion times of {model} jobs, one curve per scheduler"
     note = f"Dashed: the SLO, {format_time(slo_s)}." if slo_s else ""
-    return chart(_distribution_title(data, model), figure, alt, note)
+    return chart(model, figure, alt, note)
 
 
-def _distribution_title(data: SimulationOutcome, model: str) -> str:
-    rates = {
-        n: rate
-        for n, s in data.report.schedulers.items()
-        if (rate := s.models[model].slo_hit_rate) is not None
-    }
-    if not rates:
-        return f"{model}: no SLO"
-    best = [n for n, rate in rates.items() if rate == max(rates.values())]
-    if len(best) == len(rates) > 1:
-        return f"{model}: every scheduler keeps the SLO for {kept_text(rates[best[0]])} of the jobs"
-    keep = "keeps" if len(best) == 1 else "keep"
-    share = kept_text(rates[best[0]])
-    return f"{model}: {' and '.join(best)} {keep} the SLO most often, for {share} of the jobs"
-
-
-def _windows_section(data: SimulationOutcome) -> Markup:
+def _windows_section(data: SimulationOutcome) -> Part | None:
     """SLO hits of the jobs that arrived in each window; nothing where no job has an SLO."""
     hits = data.report.slo_over_time
     if all(w.hit_rate is None for windows in hits.values() for w in windows):
-        return Markup()
+        return None
     alt = "Share of the SLOs kept in each window of arrivals, one line per scheduler"
-    picture = chart(hits_over_time_title(hits), hits_over_time_figure(hits), alt)
-    return pieces.section("SLO hits over time", picture)
+    picture = chart("SLO hits over time", hits_over_time_figure(hits), alt)
+    return section("SLO hits over time", picture)
 
 
-def _warmup_section(data: SimulationOutcome) -> Markup:
+def _warmup_section(data: SimulationOutcome) -> Part | None:
     report, series = data.report, data.warmup
     sentences = [*tables.warmup_lines(report.warmup), *tables.precision_lines(report.precision)]
     if report.warmup:
         jobs, rule = report.warmup.jobs, report.warmup.rule
         sentences.insert(0, f"{jobs:,} jobs were discarded at the start of every run (rule: {rule}).")
-    picture = Markup()
+    picture = None
     if series:
         alt = "Moving average of the completion time from the start of the pilot runs"
         picture = chart("Start-up of the pilot runs", warmup_figure(series), alt)
-    return pieces.section("Warm-up and precision", pieces.bullets([(t, "") for t in sentences]), picture)
+    return section("Warm-up and precision", bullets(sentences), picture)
 
 
-def _checks_section(report: SimulationReport) -> Markup:
-    failed = [(line, "bad") for line in report.failed_checks]
-    shown = pieces.table(CHECKS.of(report.checks), "In every run of every scheduler")
-    return pieces.section("Self-checks of the runs", shown, pieces.bullets(failed))
+def _checks_section(report: SimulationReport) -> Part | None:
+    shown = table(CHECKS.of(report.checks), "In every run of every scheduler")
+    return section("Self-checks of the runs", shown, bullets(report.failed_checks, "bad"))
 
 
-def _slo_section(data: SimulationOutcome) -> Markup:
+def _slo_section(data: SimulationOutcome) -> Part | None:
     schedulers = data.report.schedulers
     if all(s.slo_hit_rate.mean is None for s in schedulers.values()):
-        return Markup()
+        return None
     title = "Share of the arrived jobs that were completed within their SLO"
     picture = dots_figure(hit_dots(schedulers), "SLO hits, %", most=100.0)
-    return pieces.section(
+    return section(
         "SLO hits",
         chart(title, picture, "SLO hit rate of each scheduler with its interval"),
-        pieces.table(_hits_by_model(schedulers), "SLO hit rate by model")
-        if len(data.slo_s) > 1
-        else Markup(),
+        table(_hits_by_model(schedulers), "SLO hit rate by model") if len(data.slo_s) > 1 else None,
     )
 
 
@@ -297,33 +284,23 @@ def _hits_by_model(schedulers: Schedulers) -> Filled:
     return Table("scheduler", tuple(map(of, next(iter(schedulers.values())).models))).of(schedulers)
 
 
-def _parts_section(data: SimulationOutcome) -> Markup:
+def _parts_section(data: SimulationOutcome) -> Part | None:
     schedulers = data.report.schedulers
     alt = "Mean completion time of each scheduler by parts"
-    return pieces.section(
+    return section(
         "Parts of the completion time",
-        chart(_parts_title(schedulers), parts_figure(schedulers), alt),
-        pieces.table(
+        chart("Parts of the mean JCT", parts_figure(schedulers), alt),
+        table(
             tables.figures(schedulers).select("scheduler", *tables.PARTS),
             "Mean parts; they add up to the mean JCT",
         ),
     )
 
 
-def _parts_title(schedulers: Schedulers) -> str:
-    best = shortest(schedulers)
-    parts = {k: v for k, v in schedulers[best].parts_s.by_name().items() if v} if best else {}
-    whole = sum(parts.values())
-    if not whole:
-        return "No scheduler has a steady state"
-    most = max(parts, key=lambda k: parts[k])
-    return f"{best}: {share_text(parts[most] / whole)} of the time is {tables.PARTS[most]}"
-
-
-def _utilisation_section(data: SimulationOutcome) -> Markup:
+def _utilisation_section(data: SimulationOutcome) -> Part | None:
     title = "Share of the time that resources were busy, background included"
     alt = "Utilisation of executors and link under each scheduler"
-    return pieces.section("Utilisation", chart(title, utilisation_figure(data.report.schedulers), alt))
+    return section("Utilisation", chart(title, utilisation_figure(data.report.schedulers), alt))
 
 
 INTERVALS = (
@@ -343,22 +320,24 @@ LIMITS = (
 )
 
 
-def simulation_html(data: SimulationOutcome, requests: Sequence[Markup] = ()) -> str:
+def simulation_html(data: SimulationOutcome, requests: Parts = ()) -> str:
     """The report on a simulation's outcome (:func:`nona.study.outcome.simulation_outcome`).
 
     ``requests``: sections on requests to language models beside the queries. Equal data give equal bytes; the
     date is among them.
     """
     about, report = data.about, data.report
-    lines = [(f.text, "bad" if f.bad else "") for f in findings(data)]
-    told_off = [(f"{line[0].upper()}{line[1:]}.", "") for line in off_lines(data.off)]
-    advice = scheduler_advice(report.schedulers, data.differences)
-    return pieces.document(
+    said = (
+        scheduler_advice(report.schedulers, data.differences),
+        *(f"{line[0].upper()}{line[1:]}." for line in off_lines(data.off)),
+    )
+    wrong = unsettled_text(report.schedulers, data.predicted), *report.failed_checks
+    return document(
         f"{about.name}: simulation",
         [
             report_header(about, "Simulation", {"Engine": _engine(report), "Size": _size(data)}),
-            pieces.bullets([*lines, *told_off], "findings"),
-            pieces.paragraph(" ".join(advice.lines)) if advice else Markup(),
+            bullets([headline(report.schedulers, data.differences, data.off).text, *said], "findings"),
+            bullets(wrong, "bad"),
             _results_section(data),
             _difference_section(data),
             _distribution_section(data),
@@ -371,7 +350,7 @@ def simulation_html(data: SimulationOutcome, requests: Sequence[Markup] = ()) ->
             _provenance_section(data.models),
             placement_section(data.placement),
             *requests,
-            pieces.section("Limits", pieces.bullets([(line, "") for line in LIMITS])),
+            section("Limits", bullets(LIMITS)),
             scenario_section(about, "simulate", "--html", "report.html"),
         ],
     )
@@ -380,19 +359,19 @@ def simulation_html(data: SimulationOutcome, requests: Sequence[Markup] = ()) ->
 def placement_html(data: PlacementOutcome) -> str:
     """The report on a placement's outcome (:func:`nona.study.outcome.placement_outcome`)."""
     about = data.about
-    return pieces.document(
+    return document(
         f"{about.name}: placement",
         [
             report_header(about, "Placement", {"Objective": data.nona.objective}),
             placement_section(data.nona, data),
             _provenance_section(data.models),
-            pieces.section("Limits", pieces.bullets([(LIMITS[0], ""), (LIMITS[4], "")])),
+            section("Limits", bullets([LIMITS[0], LIMITS[4]])),
             scenario_section(about, "place", "--html", "placement.html"),
         ],
     )
 
 
-def report_header(provenance: About, what: str, more: Mapping[str, object]) -> Markup:
+def report_header(provenance: About, what: str, more: Mapping[str, object]) -> Part | None:
     """The top of a report with its provenance."""
     about = {
         "Made": provenance.made,
@@ -402,7 +381,7 @@ def report_header(provenance: About, what: str, more: Mapping[str, object]) -> M
         **({"Models run as": provenance.runs_as} if provenance.runs_as else {}),
         **more,
     }
-    return pieces.header(provenance.name, what, provenance.description, about)
+    return header(provenance.name, what, provenance.description, about)
 
 
 def _engine(report: SimulationReport) -> str:
@@ -415,18 +394,18 @@ def _size(data: SimulationOutcome) -> str:
     return f"{data.about.jobs:,} jobs per run, {most} replications, {len(schedulers)} schedulers"
 
 
-def _provenance_section(models: Mapping[str, ModelFacts]) -> Markup:
+def _provenance_section(models: Mapping[str, ModelFacts]) -> Part | None:
     sigma: dict[str, float] = {}
     for m in models.values():
         sigma.update(m.sigma)
-    lines = [(_error(kind, value), "") for kind, value in sorted(sigma.items())]
+    lines = [_error(kind, value) for kind, value in sorted(sigma.items())]
     for name, m in models.items():
-        lines += [(note, "") for note in hardware_notes({name: m.given}, m.device)]
-    lines += [(warning, "bad") for warning in model_warnings(models)]
-    return pieces.section(
+        lines += hardware_notes({name: m.given}, m.device)
+    return section(
         "Where the times come from",
-        pieces.table(FACTS.of(models), "Times of the models"),
-        pieces.bullets(lines),
+        table(FACTS.of(models), "Times of the models"),
+        bullets(lines),
+        bullets(model_warnings(models), "bad"),
     )
 
 
@@ -440,7 +419,7 @@ def _error(kind: str, sigma: float) -> str:
     )
 
 
-def scenario_section(about: About, command: str, *arguments: str) -> Markup:
+def scenario_section(about: About, command: str, *arguments: str) -> Part | None:
     """The scenario in full, and the command that does the same."""
     files = (
         f" It refers to files that must be in the same folder: {', '.join(about.files)}. "
@@ -449,10 +428,10 @@ def scenario_section(about: About, command: str, *arguments: str) -> Markup:
         else ""
     )
     line = shlex.join(["nona", *command.split(), "scenario.yaml", *arguments])
-    return pieces.section(
+    return section(
         "Reproduce this report",
-        pieces.paragraph(f"Save the scenario below as scenario.yaml.{files} Then:"),
-        pieces.code(line),
-        pieces.subtitle("scenario.yaml"),
-        pieces.code(about.yaml),
+        paragraph(f"Save the scenario below as scenario.yaml.{files} Then:"),
+        code(line),
+        subtitle("scenario.yaml"),
+        code(about.yaml),
     )

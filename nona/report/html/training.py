@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
-from markupsafe import Markup
 
 from nona.report.figures import Dot, dot_of, dots_figure, scheduler_style
-from nona.report.html.charts import chart
-from nona.report.html.pieces import bullets, document, paragraph, section, table
+from nona.report.html.pieces import Part, Parts, bullets, chart, document, paragraph, section, table
 from nona.report.html.simulation import CHECKS, INTERVALS, report_header, scenario_section
 from nona.report.text import counted
 from nona.report.training import findings
@@ -40,7 +38,7 @@ def training_html(about: About, report: TrainingReport | ElasticReport, notes: S
     if isinstance(report, ElasticReport):
         return _elastic_html(about, report, notes)
     setting, outcomes = report.setting, report.policies
-    warnings = [(f"{n}: {line}", "bad") for n, p in outcomes.items() for line in p.warnings]
+    warnings = [f"{n}: {line}" for n, p in outcomes.items() for line in p.warnings]
     return _document(
         about,
         "training",
@@ -49,7 +47,7 @@ def training_html(about: About, report: TrainingReport | ElasticReport, notes: S
             "Size": f"{counted(setting.jobs, 'job')}, {counted(setting.replications, 'replication')}",
             "GPUs": ", ".join(f"{count} {gpu}" for gpu, count in setting.gpus.items()),
         },
-        [bullets(warnings), _costs(report)],
+        [bullets(warnings, "bad"), _costs(report)],
         [
             section("Teams", table(teams(outcomes), "Every team in the first replication")),
             section("Disturbances", table(disturbances(outcomes), "Time lost to failures and moves")),
@@ -74,20 +72,19 @@ def _document(
     kind: str,
     report: TrainingReport | ElasticReport,
     facts: Mapping[str, str],
-    beside: Sequence[Markup],
-    sections: Sequence[Markup],
+    beside: Parts,
+    sections: Parts,
     notes: Sequence[str],
 ) -> str:
     """``beside``: what stands among the figures of policies; ``sections`` follow them."""
     elastic, figures = isinstance(report, ElasticReport), policies(report)
     command = "elastic" if elastic else "simulate"
     finding = findings.training_finding(report)
-    titles = [f"{title(report.policies)}." for title in (findings.cdf_title, findings.rho_title)]
     return document(
         f"{about.name}: {kind}",
         [
             report_header(about, "Training", facts),
-            bullets([(line, "") for line in (finding.lead, finding.beside, *titles) if line], "findings"),
+            bullets((finding.lead, finding.beside), "findings"),
             section(
                 "Policies",
                 table(figures.select(*figures.deciding), "All policies on the same jobs"),
@@ -100,9 +97,9 @@ def _document(
                 "What was run, and its self-checks",
                 *map(paragraph, [setting_text(report.setting), *notes]),
                 table(CHECKS.of(report.checks), "In every run of every policy"),
-                bullets([(line, "bad") for line in report.failed_checks]),
+                bullets(report.failed_checks, "bad"),
             ),
-            section("Limits", bullets([(line, "") for line in (ELASTIC_LIMITS if elastic else LIMITS)])),
+            section("Limits", bullets(ELASTIC_LIMITS if elastic else LIMITS)),
             scenario_section(about, f"training {command}", "--html", "report.html"),
         ],
     )
@@ -118,10 +115,10 @@ def _means(report: TrainingReport | ElasticReport) -> go.Figure:
     return dots_figure(dots, "mean JCT, h", look=look)
 
 
-def _costs(report: TrainingReport) -> Markup:
+def _costs(report: TrainingReport) -> Part | None:
     costs = {name: p.cost_usd for name, p in report.policies.items()}
     if not any(costs.values()):
-        return Markup()
+        return None
     dots = [Dot(name, usd, None, findings.dollars_text(usd)) for name, usd in costs.items()]
     alt = "Cost of the measured jobs under each policy"
     return chart("Cost", dots_figure(dots, "US dollars per run"), alt)

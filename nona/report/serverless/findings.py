@@ -11,13 +11,11 @@ import numpy as np
 from nona.report.text import Finding, counted, listed, not_clear, verb
 from nona.results.document import Estimate
 from nona.results.serverless import (
-    ApplicationOutcome,
     NodesReport,
     Oracle,
     PolicyOutcome,
     ServerlessReport,
     Setting,
-    Spread,
     TriedNodes,
 )
 from nona.tables import (
@@ -35,7 +33,7 @@ from nona.tables import (
     per_hour,
     share_text,
 )
-from nona.units import format_number, format_time
+from nona.units import format_number
 
 PER = 1000  # calls that a cost is given for: one costs some millionths of a dollar
 
@@ -169,59 +167,6 @@ def _cheapest(names: Sequence[str], costs: Mapping[str, float]) -> str:
 def _over(outcomes: Mapping[str, PolicyOutcome]) -> str:
     over = overloaded(outcomes)
     return f"; {listed(over)} {verb(over, 'is', 'are')} overloaded" if over else ""
-
-
-def latency_title(policies: Mapping[str, PolicyOutcome], application: str | None = None) -> str:
-    """The latencies relative to the SLO, of one application or of all."""
-    inside: list[str] = []
-    outside: list[str] = []
-    for name, policy in policies.items():
-        rows = policy.applications
-        chosen = list(rows.values()) if application is None else [rows[application]]
-        in_time = [kept for r in chosen if (kept := _in_time(r)) is not None]
-        if in_time:
-            (inside if all(in_time) else outside).append(name)
-    of = "every application" if application is None else application
-    if not inside:
-        return f"No policy keeps the 95th percentile of {of} within its SLO"
-    if not outside:
-        return f"Every policy keeps the 95th percentile of {of} within its SLO"
-    return (
-        f"{listed(inside)} {verb(inside, 'keeps', 'keep')} the 95th percentile of {of} within its SLO; "
-        f"{listed(outside)} {verb(outside, 'does', 'do')} not"
-    )
-
-
-def _in_time(row: ApplicationOutcome) -> bool | None:
-    """Return whether the 95th percentile is within the SLO; ``None`` if no call was completed."""
-    return None if row.latency_s.p95 is None else row.latency_s.p95 <= row.slo_s
-
-
-def own_search_title(policies: Mapping[str, PolicyOutcome], name: str = "esg") -> str:
-    """State the search time of one policy; of all policies if that one did not run."""
-    searches = {n: p.search_s for n, p in policies.items()}
-    own = searches.get(name)
-    if own is None or own.mean is None or own.p99 is None:
-        return search_title(searches)
-    return (
-        f"A search of {name} takes {format_time(own.mean)} on average and at most "
-        f"{format_time(own.p99)} in 99 % of cases, modelled from the number of paths that it examines"
-    )
-
-
-def search_title(searches: Mapping[str, Spread], limit_s: float = 0.010) -> str:
-    """The policies with a mean search below ``limit_s``; ``searches``: name → its ``search_s``."""
-    means_s = {n: s.mean for n, s in searches.items() if s.mean is not None}
-    if not means_s:
-        return "No policy was charged for a search"
-    slowest = max(means_s, key=lambda n: (means_s[n], n))
-    below = [n for n, mean in means_s.items() if mean < limit_s]
-    longest = f"the longest mean is {format_time(means_s[slowest])} ({slowest})"
-    if len(below) == len(means_s):
-        return f"All mean searches are below {format_time(limit_s)}; {longest}"
-    who = f"Only {listed(below)}" if below else "No policy"
-    takes = verb(below, "searches", "search")
-    return f"{who} {takes} for less than {format_time(limit_s)} on average; {longest}"
 
 
 def over_oracle(outcomes: Mapping[str, PolicyOutcome], oracle: Oracle | None) -> dict[str, float]:

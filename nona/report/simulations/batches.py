@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from nona.report.figures import add_bars, figure, scheduler_style, text
 from nona.results.simulation import Batches, Schedulers
-from nona.tables import COUNT, SHARE, TIME, Column, Filled, Kind, Table, share_text
+from nona.tables import COUNT, SHARE, TIME, Column, Filled, Kind, Table
 from nona.units import format_number
 
 
@@ -68,19 +68,6 @@ def sizes_figure(schedulers: Schedulers, model: str) -> go.Figure:
     chart.update_xaxes(title="queries in a batch", dtick=1 if _most(schedulers, model) <= 16 else None)
     chart.update_yaxes(title="% of the batches", rangemode="tozero")
     return chart
-
-
-def sizes_title(schedulers: Schedulers, model: str) -> str:
-    """The finding: who fills batches most, and how many run alone."""
-    of = {n: b for n, b in batches_of(schedulers, model).items() if b.mean_size is not None}
-    if not of:
-        return "No batch was run"
-    best = max(of, key=lambda n: of[n].mean_size or 0.0)
-    alone = of[best].sizes.get(1, 0.0)
-    return (
-        f"{best} fills batches most: {format_number(of[best].mean_size or 0.0)} queries on average, "
-        f"{share_text(alone)} of its batches hold one"
-    )
 
 
 def _most(schedulers: Schedulers, model: str) -> int:

@@ -15,14 +15,13 @@ import numpy as np
 
 from nona.arrays import Floats
 from nona.report.simulations.findings import REFERENCE, size_of
-from nona.report.text import listed
 from nona.results.document import Estimate
-from nona.results.simulation import Change, Changes, Measure, ReplicationMeans, Schedulers
+from nona.results.simulation import Change, Changes, Measure, ReplicationMeans
 from nona.scenario.schema import Scenario, WorkloadRow
 from nona.simulation.records import Records
 from nona.simulation.summary import Measured
 from nona.statistics import NO_INTERVAL, mean_interval, paired_difference, welch_interval
-from nona.tables import KEPT, SHARE, TIME, Column, Filled, Kind, Table, mean_text, share_text
+from nona.tables import CHANGE, KEPT, SHARE, TIME, Column, Filled, Kind, Table, mean_text
 from nona.units import format_number, format_time
 
 Means = Mapping[str, ReplicationMeans]
@@ -142,80 +141,22 @@ def points(share: float) -> str:
     return f"{format_number(100 * share)} points"
 
 
-def baseline_headline(
-    what: str, changes: Mapping[str, Changes], states: Mapping[str, tuple[str, str]]
-) -> str:
-    """State the effect of ``what`` on the scheduler that now has the lowest mean JCT, in a sentence.
-
-    ``states`` has the state of each scheduler in the baseline and in this run.
-    """
+def baseline_headline(what: str, changes: Mapping[str, Changes]) -> str:
+    """State the effect of ``what`` on the scheduler that now has the lowest mean JCT, in a sentence."""
     means = {n: r.jct_s.new.mean for n, r in changes.items()}
     steady = [n for n, m in means.items() if m is not None]
     if not steady:
         return f"{what}: no scheduler has a steady state." if changes else f"{what}: no scheduler in common."
     name = min(steady, key=lambda n: (means[n], n != REFERENCE))
     row = changes[name]
-    text = f"{what}: {_jct(name, row.jct_s)}{_hits(row.slo_hit_rate)}{_loads(row)}{_states(states)}."
-    return text if any(old != new for old, new in states.values()) else text + _gains(name, changes)
-
-
-def _gains(fastest: str, changes: Mapping[str, Changes]) -> str:
-    """Name the schedulers that gain where the fastest does not, or that lose; else say that none does.
-
-    Empty without intervals.
-    """
-    if any(row.jct_s.change.ci95 is None for row in changes.values()):
-        return ""
-    gain = [n for n, row in changes.items() if _better(row)]
-    if gain and fastest not in gain:
-        gains = "gains" if len(gain) == 1 else "gain"
-        return f" {listed(gain)} {gains} from the change; {fastest}, the fastest, does not."
-    if lose := [n for n, row in changes.items() if n != fastest and _slower(row)]:
-        return f" {listed(lose)} {'takes' if len(lose) == 1 else 'take'} clearly longer than before."
-    if gain or any(row.jct_s.clear or row.slo_hit_rate.clear for row in changes.values()):
-        return ""
-    return " No scheduler's mean JCT or SLO hits changed clearly: this run shows no gain and no loss."
-
-
-def _better(row: Changes) -> bool:
-    """Return whether jobs are clearly quicker, or clearly more of them keep their SLO."""
-    jct, hits = row.jct_s, row.slo_hit_rate
-    quicker = jct.clear and jct.change.mean is not None and jct.change.mean < 0
-    return quicker or (hits.clear and hits.change.mean is not None and hits.change.mean > 0)
-
-
-def _slower(row: Changes) -> bool:
-    mean = row.jct_s.change.mean
-    return row.jct_s.clear and mean is not None and mean > 0
-
-
-def effect_text(schedulers: Schedulers, earlier: Schedulers) -> str:
-    """Name the schedulers that became faster or slower: the intervals of their means do not overlap.
-
-    Stricter than an interval of the difference: what it names differs, what it does not name may differ too.
-    Empty where no scheduler has both means with intervals.
-    """
-    sides: dict[str, list[str]] = {"clearly faster": [], "clearly slower": [], "not clear": []}
-    for name, now in schedulers.items():
-        new = now.jct_s.ci95
-        old = earlier[name].jct_s.ci95 if name in earlier else None
-        if new is None or old is None:
-            continue
-        side = "clearly faster" if new[1] < old[0] else "not clear"
-        sides["clearly slower" if new[0] > old[1] else side].append(name)
-    if not any(sides.values()):
-        return ""
-    text = "; ".join(f"{side}: {listed(names)}" for side, names in sides.items() if names)
-    if not sides["clearly faster"] and not sides["clearly slower"]:
-        text = "no gain is visible: no scheduler's mean JCT differs clearly"
-    return f"Compared with the scenario as it stands, {text}."
+    return f"{what}: {_jct(name, row.jct_s)}{_hits(row.slo_hit_rate)}."
 
 
 def _jct(name: str, row: Change) -> str:
     change, old = row.change, row.old.mean
     if change.mean is None:
         return f"{name} now has a mean JCT of {mean_text(row.new, format_time)}, and had none before"
-    share = f" ({_change_text(change.mean / old)})" if old else ""
+    share = f" ({CHANGE.show(change.mean / old)})" if old else ""
     if change.ci95 is None:
         return f"the mean JCT of {name} changes by {format_time(change.mean)}{share}, without an interval"
     if not row.clear:
@@ -224,35 +165,11 @@ def _jct(name: str, row: Change) -> str:
     return f"the mean JCT of {name} {word} by {mean_text(size_of(change), format_time)}{share}"
 
 
-def _change_text(share: float) -> str:
-    """A relative change, with a decimal where it is below one per cent.
-
-    >>> _change_text(0.25), _change_text(-0.002)
-    ('+25 %', '-0.2 %')
-    """
-    return share_text(share, int(abs(share) < 0.01), "+")
-
-
 def _hits(row: Change) -> str:
     mean = row.change.mean
     if mean is None or not row.clear:
         return ""
     return f", {mean_text(size_of(row.change), points)} {'more' if mean > 0 else 'fewer'} SLO hits"
-
-
-def _loads(row: Changes) -> str:
-    shares = []
-    for word, of in (("executors", row.compute), ("link", row.network)):
-        old, new = of.old.mean, of.new.mean
-        if old is not None and new is not None:
-            digits = int(max(old, new) < 0.1)
-            shares.append(f"{word} {share_text(old, digits)} → {share_text(new, digits)} busy")
-    return f"; {', '.join(shares)}" if shares else ""
-
-
-def _states(states: Mapping[str, tuple[str, str]]) -> str:
-    changed = [f"{n} was {old}, is {new}" for n, (old, new) in states.items() if old != new]
-    return f"; {', '.join(changed)}" if changed else ""
 
 
 HEADINGS: Mapping[Measure, tuple[str, Kind]] = {

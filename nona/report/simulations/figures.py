@@ -21,6 +21,7 @@ from nona.report.figures import (
     add_means,
     add_points,
     distributions_figure,
+    dot_of,
     dots_figure,
     figure,
     fitting_axis,
@@ -33,12 +34,12 @@ from nona.report.figures import (
 )
 from nona.report.figures import rows as name_rows
 from nona.report.simulations.comparison import points
-from nona.report.simulations.series import worst_window
 from nona.report.simulations.tables import PARTS
-from nona.results.simulation import Change, Changes, HitsOverTime, Measure, Schedulers, Sureness
+from nona.results.document import Estimate
+from nona.results.simulation import Change, Changes, Difference, HitsOverTime, Measure, Schedulers, Sureness
 from nona.results.simulation_charts import Distributions, GanttBar, OverTime, ResourceLoad, Slos, WarmupSeries
-from nona.tables import mean_text
-from nona.units import format_number, format_time
+from nona.tables import kept_text, mean_text
+from nona.units import format_time
 
 
 def jct_over_time_figure(
@@ -159,17 +160,27 @@ def hits_over_time_figure(hits: HitsOverTime) -> go.Figure:
     return chart
 
 
-def hits_over_time_title(hits: HitsOverTime) -> str:
-    """The window with the fewest hits, and under which scheduler."""
-    worst = worst_window(hits)
-    if worst is None:
-        return "No job has an SLO"
-    name, window = worst
-    if window.hits == window.jobs:
-        return "Every job kept its SLO in every window"
-    kept, length = 100 * (window.hit_rate or 0.0), format_time(window.end_s - window.start_s)
-    since = format_time(window.start_s)
-    return f"Worst window: {format_number(kept)} % of SLOs kept under {name}, {length} from {since} on"
+def jct_dots(schedulers: Schedulers) -> list[Dot]:
+    """Mean JCT of each scheduler, in milliseconds, with its interval."""
+    return [dot_of(name, s.jct_s, 1e3, _time_text, s.state) for name, s in schedulers.items()]
+
+
+def hit_dots(schedulers: Schedulers) -> list[Dot]:
+    """SLO hit rate of each scheduler, in per cent, with its interval."""
+    return [dot_of(name, s.slo_hit_rate, 100, _hits_text, "no SLO") for name, s in schedulers.items()]
+
+
+def difference_dots(differences: Mapping[str, Difference]) -> list[Dot]:
+    """Mean JCT of each scheduler minus that of a baseline, in milliseconds, with its paired interval."""
+    return [dot_of(name, d.jct_s, 1e3, _time_text, d.verdict) for name, d in differences.items()]
+
+
+def _time_text(value: Estimate) -> str:
+    return mean_text(value, format_time)
+
+
+def _hits_text(value: Estimate) -> str:
+    return mean_text(value, kept_text)
 
 
 SCALES: Mapping[Measure, float] = {"jct_s": 1e3, "slo_hit_rate": 100.0, "compute": 100.0, "network": 100.0}
@@ -349,18 +360,6 @@ def gantt_figure(rows: Sequence[GanttBar]) -> go.Figure:
     )
     chart.update_yaxes(categoryorder="array", categoryarray=lanes[::-1], fixedrange=True)
     return chart
-
-
-def gantt_title(rows: Sequence[GanttBar]) -> str:
-    """The finding: the share of their time that the first jobs' tasks and messages wait for an executor or a
-    link. It is a sum over all of them, also over those that wait at the same time.
-    """
-    waited = sum(r.wait_s for r in rows)
-    total = waited + sum(r.end_s - r.start_s for r in rows)
-    count = len({r.job for r in rows})
-    which = "the first job" if count == 1 else f"the first {count} jobs"
-    share = 100 * waited / total if total > 0 else 0.0
-    return f"Over {which}, tasks and messages together spend {share:.0f} % of their time waiting"
 
 
 def _add(chart: go.Figure, own: Sequence[GanttBar], number: int, most: int) -> None:

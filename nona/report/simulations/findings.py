@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -11,24 +11,10 @@ from nona.report.simulations.live import comparable
 from nona.report.text import Finding, listed, not_clear, verb
 from nona.report.times import TIME_UNITS, off_text
 from nona.results.document import Estimate, OffRange
-from nona.results.simulation import Difference, Differences, Resources, Schedulers, SimulationReport
-from nona.results.simulation_charts import LiveRun, SimulationOutcome
-from nona.tables import kept_text, mean_text, share_text
+from nona.results.simulation import Differences, Resources, Schedulers
+from nona.results.simulation_charts import LiveRun
+from nona.tables import mean_text, share_text
 from nona.units import format_time
-
-
-def findings(outcome: SimulationOutcome) -> list[Finding]:
-    """The headline findings of a simulation, the most important first."""
-    schedulers = outcome.report.schedulers
-    return [
-        *_shortest(schedulers, outcome.differences),
-        *_states(schedulers),
-        *_alike(outcome.differences, schedulers),
-        *_hits(schedulers),
-        *_predictions(schedulers, outcome.predicted),
-        *_unsettled(schedulers, outcome.predicted),
-        *_checks(outcome.report),
-    ]
 
 
 def shortest(schedulers: Schedulers) -> str | None:
@@ -55,93 +41,6 @@ def ties_with(best: str, differences: Differences) -> list[str]:
     return equal if set(not_told_apart_from(best, differences)) <= set(equal) else []
 
 
-def _shortest(schedulers: Schedulers, differences: Differences) -> Iterator[Finding]:
-    best = shortest(schedulers)
-    if best is None:
-        yield Finding("Every scheduler is overloaded: no scheduler has a steady state.", bad=True)
-        return
-    mean, others = mean_text(schedulers[best].jct_s, format_time), differences.get(best, {})
-    level, equal = not_told_apart_from(best, differences), ties_with(best, differences)
-    if equal:
-        yield Finding(f"{listed([best, *equal])} take equally long on the same jobs, {mean} on average.")
-        return
-    if level:
-        yield Finding(
-            f"{best} has the lowest mean completion time, {mean}, without a clear difference from "
-            f"{', '.join(level)}."
-        )
-        return
-    means = {n: d.jct_s.mean for n, d in others.items() if d.jct_s.mean is not None}
-    second = min(means, key=lambda n: means[n], default=None)
-    lead = f"{best} has the shortest mean completion time, {mean}"
-    yield Finding(f"{lead}." if second is None else f"{lead}{_next(second, others[second])}")
-
-
-def _next(name: str, difference: Difference) -> str:
-    if difference.verdict == "not told apart":
-        return f"; the difference from {name} is not clear."
-    share = "" if difference.relative is None else f" ({difference.relative:+.1%})"
-    return (
-        f". {name} is next and takes {mean_text(difference.jct_s, format_time)} "
-        f"longer on the same jobs{share}."
-    )
-
-
-def _states(schedulers: Schedulers) -> Iterator[Finding]:
-    over = [n for n, s in schedulers.items() if s.overloaded]
-    behind = [n for n, s in schedulers.items() if s.state == "backlogged"]
-    if over and len(over) < len(schedulers):
-        yield Finding(f"Overloaded, so without a mean: {', '.join(over)}.", bad=True)
-    if behind:
-        yield Finding(
-            f"Ended with a backlog, possibly without a steady state: {', '.join(behind)}.", bad=True
-        )
-
-
-def _alike(differences: Differences, schedulers: Schedulers) -> Iterator[Finding]:
-    order = list(schedulers)
-    pairs = [
-        f"{baseline} and {name}"
-        for baseline, rows in differences.items()
-        for name, row in rows.items()
-        if row.verdict == "not told apart" and order.index(baseline) < order.index(name)
-        if name not in equal_to(baseline, differences)
-    ]
-    if pairs:
-        yield Finding(
-            f"No clear difference in this run: {'; '.join(pairs)}. More replications may separate them."
-        )
-
-
-def _hits(schedulers: Schedulers) -> Iterator[Finding]:
-    rates = {n: s.slo_hit_rate.mean for n, s in schedulers.items() if s.slo_hit_rate.mean is not None}
-    if not rates:
-        return
-    best, worst = max(rates, key=lambda n: rates[n]), min(rates, key=lambda n: rates[n])
-    if rates[best] == rates[worst]:
-        yield Finding(f"Every scheduler keeps the SLO for {kept_text(rates[best])} of the jobs.")
-    else:
-        low, high = kept_text(rates[worst]), kept_text(rates[best])
-        yield Finding(f"SLO hits range from {low} ({worst}) to {high} ({best}) of the jobs.")
-
-
-def _predictions(schedulers: Schedulers, predicted: Mapping[str, float | None]) -> Iterator[Finding]:
-    for name, value in predicted.items():
-        mean = schedulers[name].jct_s.mean if name in schedulers else None
-        if value is None or not mean:
-            continue
-        off = value / mean - 1
-        jct = mean_text(schedulers[name].jct_s, format_time)
-        yield Finding(
-            f"Queueing theory predicts {format_time(value)} for {name}, {off:+.1%} from the simulated {jct}."
-        )
-
-
-def _unsettled(schedulers: Schedulers, predicted: Mapping[str, float | None]) -> Iterator[Finding]:
-    if text := unsettled_text(schedulers, predicted):
-        yield Finding(text, bad=True)
-
-
 def unsettled_text(schedulers: Schedulers, predicted: Mapping[str, float | None]) -> str:
     """Name the schedulers for which the formula expects far longer times than a run shows; else empty."""
     names = [
@@ -159,11 +58,6 @@ def unsettled_text(schedulers: Schedulers, predicted: Mapping[str, float | None]
 
 
 UNSETTLED = 2.0  # predicted over the upper end of the simulated mean: more than errors of the formula
-
-
-def _checks(report: SimulationReport) -> Iterator[Finding]:
-    if report.failed_checks:
-        yield Finding(f"Checks FAILED: {'; '.join(report.failed_checks)}.", bad=True)
 
 
 REFERENCE = "local"  # what a scheduler is measured by, where it is there: everything on one server

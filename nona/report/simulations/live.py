@@ -7,13 +7,12 @@ thousand, and memory does not grow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from nona.arrays import Bools, Floats, Ints
-from nona.report.text import listed
 from nona.results.simulation import Schedulers
 from nona.results.simulation_charts import LinkLoad, LiveLine, LiveLines, LiveRun, ResourceLoad
 from nona.simulation.collected import Busy, Progress, in_time
@@ -205,71 +204,7 @@ def comparable(series: LiveLines) -> LiveLines:
     } or series
 
 
-MOST_NAMED = 3
-
-
-def leaders(
-    values: Mapping[str, float],
-    show: Callable[[float], str],
-    best: Callable[[Iterable[float]], float],
-    does: str = "",
-    do: str = "",
-    equal: str = "",
-) -> str:
-    """Who has the best value as it is shown, with a verb of one or of several; ``equal`` where all have it.
-
-    >>> leaders({"a": 0.2, "b": 0.1999, "c": 0.3}, "{:.2f}".format, min, "has", "have")
-    'a and b have'
-    """
-    least = show(best(values.values()))
-    names = [name for name, value in values.items() if show(value) == least]
-    if equal and 1 < len(names) == len(values):
-        return equal
-    who = listed(names) if len(names) <= MOST_NAMED else f"{len(names)} schedulers"
-    return f"{who} {does if len(names) == 1 else do}".strip()
-
-
-def live_titles(series: LiveLines, running: bool) -> list[str]:
-    """Titles of the four charts: over time, distribution, SLO hits, utilisation.
-
-    >>> live_titles({}, True)[0]
-    'JCT over time'
-    """
-    plain = ["JCT over time", "Distribution of the JCT", "SLO hits", "Utilisation"]
-    if not series:
-        return plain
-    so_far = " so far" if running else ""
-    means = {name: s.mean_s for name, s in comparable(series).items()}
-    tails = {name: quantile_s(s, 0.95) for name, s in series.items()}
-    best, least_s = min(means, key=lambda n: means[n]), min(tails.values())
-    rates = {name: s.hit_rate for name, s in series.items() if s.hit_rate is not None}
-    links = {name: s.busy[1] for name, s in series.items() if s.busy}
-    alone = len(series) == 1  # nobody to be compared with
-    lowest = (
-        f"Mean of {best}" if alone else f"{leaders(means, format_time, min, 'has', 'have')} the lowest mean"
-    )
-    titles = [
-        f"{lowest}{so_far}: {format_time(series[best].mean_s)}",
-        f"95 % of the jobs of {leaders(tails, format_time, min)}: within about {format_time(least_s)}"
-        if math.isfinite(least_s)
-        else plain[1],
-        plain[2],
-        plain[3],
-    ]
-    if rates:
-        most = kept_text(max(rates.values()))
-        verbs = "keeps the most SLOs", "keep the most SLOs"
-        keep = leaders(rates, kept_text, max, *verbs, "All keep equally many SLOs")
-        titles[2] = f"{f'SLOs kept by {best}' if alone else keep}{so_far}: {most}"
-    if links:
-        most = share_text(max(links.values()))
-        verbs = "uses the link most", "use the link most"
-        use = leaders(links, share_text, max, *verbs, "All use the link equally")
-        titles[3] = f"{f'Link under {best}' if alone else use}{so_far}: {most} busy"
-        if not alone and most == share_text(0.0):
-            nobody = "Hardly anything crosses" if any(links.values()) else "No scheduler uses"
-            titles[3] = f"{nobody} the link{so_far}"
-    return titles
+TITLES = ("JCT over time", "Distribution of the JCT", "SLO hits", "Utilisation")  # of the four charts
 
 
 def counts_text(live: LiveRun) -> str:

@@ -14,7 +14,6 @@ from statistics import NormalDist
 import numpy as np
 
 from nona.errors import SimulationError
-from nona.report.text import listed
 from nona.report.times import given_text
 from nona.results.document import Estimate, ModelFacts
 from nona.results.simulation import (
@@ -101,9 +100,6 @@ def _verdict(paired: PairedDifference) -> Verdict:
     return "faster" if paired.difference.mean < 0 else "slower"
 
 
-WIDE = 0.5  # half-width over mean, from which a comparison says little
-
-
 def idle_bound_s(system: System) -> float:
     """Mean over the query mix of the longest chain of tasks, each on its fastest executor.
 
@@ -158,41 +154,6 @@ def bottleneck(offered: Resources) -> Bottleneck:
     """
     compute, network = (v if v is not None else -math.inf for v in (offered.compute, offered.network))
     return "link" if network > compute else "executors"
-
-
-def sureness_headline(rows: Sequence[Sureness]) -> str:
-    """The finding in a sentence: the largest prediction error, and the widest interval."""
-    errors = [abs(r.error) for r in rows if r.error is not None]
-    widths = [r.relative_half_width for r in rows if r.relative_half_width is not None]
-    precision = (
-        f"means have intervals of at most ± {100 * max(widths):.1f} %" if widths else "means have no interval"
-    )
-    if all(r.state == "overloaded" for r in rows):
-        return "Every scheduler is overloaded: there is no mean completion time."
-    if not errors:
-        return f"These schedulers have no prediction; the simulated {precision}."
-    lead = f"The prediction is within {100 * max(errors):.1f} % of the simulation, whose {precision}"
-    if widths and max(widths) > WIDE:
-        return f"{lead}: too wide to judge it; take more jobs or replications."
-    return f"{lead}."
-
-
-SEEN = 0.0005  # relative error of a prediction that its column shows
-
-
-def outside_text(rows: Sequence[Sureness]) -> str:
-    """Name the predictions outside the intervals of the simulation, and what they leave out; else empty."""
-    errors = {r.scheduler: r.error or 0.0 for r in rows if r.explained is False}
-    out = {name: error for name, error in errors.items() if abs(error) >= SEEN}
-    if not out:
-        return ""
-    names = listed([f"{name} ({CHANGE.show(error)})" for name, error in out.items()])
-    one = len(out) == 1
-    return (
-        f"The prediction{'' if one else 's'} for {names} {'lies' if one else 'lie'} outside the simulated "
-        f"interval{'' if one else 's'}: the formula takes queues as independent, and leaves out what a "
-        "scheduler sees of them. Trust the simulation."
-    )
 
 
 LEVEL = 0.9  # of the stated error of a modelled time

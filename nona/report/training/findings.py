@@ -9,7 +9,7 @@ from nona.report.text import Finding, counted, not_clear
 from nona.results import training as result_training
 from nona.results.elastic import ElasticOutcome, ElasticReport
 from nona.scenario.training import TrainingSpec
-from nona.tables import amount_text, kept_text, mean_text, or_dash, share_text
+from nona.tables import amount_text, mean_text, or_dash, share_text
 from nona.units import format_number
 
 HOUR_S = 3600.0
@@ -116,9 +116,9 @@ def training_finding(report: result_training.TrainingReport | ElasticReport) -> 
     if isinstance(report, ElasticReport):
         return _elastic_finding(report.policies, report.level)
     policies, modelled = report.policies, report.setting.modelled
-    gain, best, kept = gain_sentence(policies), best_sentence(policies, report.level), slo_sentence(policies)
+    gain, best = gain_sentence(policies), best_sentence(policies, report.level)
     sure, mark = runs_sentence(policies), modelled_sentence(modelled)
-    lead, others = (gain, (best, kept, sure)) if gain_of(policies) else (best, (kept or gain, sure))
+    lead, others = (gain, (best, sure)) if gain else (best, (sure,))
     return Finding(f"{lead}{mark}", " ".join(filter(None, others)), *_number(policies))
 
 
@@ -127,7 +127,7 @@ def _elastic_finding(policies: Mapping[str, ElasticOutcome], level: Sequence[str
     best = names[0]
     if len(names) == 1:
         lead = f"{best} has a mean JCT of {jct_text(policies[best].jct_s)}."
-        return Finding(lead, _how(best, policies[best]), *_number(policies))
+        return Finding(lead, "", *_number(policies))
     second = names[1]
     a, b = policies[best], policies[second]
     shorter = 1 - (a.jct_s.mean or 0.0) / (b.jct_s.mean or 1.0)
@@ -139,7 +139,7 @@ def _elastic_finding(policies: Mapping[str, ElasticOutcome], level: Sequence[str
         )
     else:
         lead = f"{best} has the shortest mean JCT, {share_text(shorter)} shorter than {second}: {_why(a, b)}."
-    return Finding(lead, f"{_how(best, a)} {_how(second, b)}", *_number(policies))
+    return Finding(lead, "", *_number(policies))
 
 
 def _why(a: ElasticOutcome, b: ElasticOutcome) -> str:
@@ -164,14 +164,6 @@ def _trained_s(of: ElasticOutcome) -> float:
     return sum(jcts) / len(jcts) - of.waited_s if jcts else 0.0
 
 
-def _how(name: str, of: ElasticOutcome) -> str:
-    return (
-        f"Under {name} a job with GPUs has {format_number(of.mean_gpus)} on average, at a statistical "
-        "efficiency of "
-        f"{share_text(of.efficiency)}; {share_text(of.utilization)} of the GPUs are in use."
-    )
-
-
 def modelled_sentence(types: Sequence[str]) -> str:
     """Name the types whose rates are modelled, after a blank; empty if all were measured or given.
 
@@ -194,30 +186,11 @@ def runs_sentence(policies: Policies) -> str:
     return ""
 
 
-def slo_sentence(policies: Mapping[str, result_training.PolicyOutcome]) -> str:
-    """Name the policies that keep most deadlines, with the cost, and fewest; empty without deadlines."""
-    rates = {n: p.slo_hit_rate for n, p in policies.items() if p.slo_hit_rate is not None}
-    if not rates:
-        return ""
-    most = max(rates, key=lambda n: (rates[n], -(policies[n].cost_usd or 0.0)))
-    fewest = min(rates, key=lambda n: (rates[n], n))
-    usd = policies[most].cost_usd
-    cost = f" for {dollars_text(usd)}" if usd else ""
-    if rates[most] == rates[fewest]:
-        every = "every policy" if len(rates) > 1 else most
-        return f"{every[0].upper()}{every[1:]} keeps {kept_text(rates[most])} of the deadlines."
-    sentence = f"{most} keeps the most deadlines, {kept_text(rates[most])}{cost}"
-    return f"{sentence}; {fewest} keeps the fewest, {kept_text(rates[fewest])}."
-
-
 def gain_sentence(policies: Policies) -> str:
-    """State the gain from each job's speed on each type of GPU, in one sentence."""
+    """State the gain from each job's speed on each type of GPU, in a sentence; empty without twins."""
     gain = gain_of(policies)
     if gain is None:
-        return (
-            "To see what a policy gains by knowing that types of GPU differ, run for example "
-            "max-min-fairness and max-min-fairness-agnostic."
-        )
+        return ""
     means = (
         f"{hours_text(gain.aware_s)} under {gain.aware}, {hours_text(gain.agnostic_s)} under {gain.agnostic}"
     )
@@ -257,62 +230,3 @@ def _number(policies: Policies) -> tuple[str, str, str]:
         return "", "", ""
     best = next(iter(means))
     return hours_text(means[best]), "Shortest mean JCT", f"Under {best}."
-
-
-def cdf_title(policies: Policies) -> str:
-    """The policies whose slowest jobs are fastest and slowest, by the 95th percentile."""
-    p95_s = {n: p.jct_s.p95 for n, p in policies.items() if p.jct_s.p95 is not None}
-    if not p95_s:
-        return "No policy completed a job"
-    best = min(p95_s, key=lambda n: (p95_s[n], n))
-    worst = max(p95_s, key=lambda n: (p95_s[n], n))
-    title = f"The 95th percentile of JCT is {hours_text(p95_s[best])} under {best}"
-    return title if worst == best else f"{title}, {hours_text(p95_s[worst])} under {worst}"
-
-
-def rho_title(policies: Policies) -> str:
-    """The least unfair policy, and how large a part of its jobs would be faster on an equal share."""
-    worst_rhos = {n: p.worst_rho for n, p in policies.items() if p.worst_rho is not None}
-    if not worst_rhos:
-        return "No job has a ρ: none is complete, or nobody measured how fast they are on an equal share"
-    best = min(worst_rhos, key=lambda n: (worst_rhos[n], n))
-    values = [j.rho for j in policies[best].measured if j.rho is not None]
-    title = f"The worst ρ is lowest under {best}: {format_number(worst_rhos[best])}"
-    if not values:
-        return title
-    above = sum(v > 1 for v in values) / len(values)
-    return f"{title}; {share_text(above)} of its jobs would be faster on an equal share of the cluster"
-
-
-def gantt_title(trace: result_training.PolicyTrace, policy: str) -> str:
-    """Count the stays of jobs on GPUs."""
-    if not trace.stays:
-        return f"{policy}: no job ran"
-    jobs = {j for s in trace.stays for j in s.jobs}
-    each = len(trace.stays) / len(jobs)
-    return (
-        f"{policy}: {len(jobs):,} jobs ran in {len(trace.stays):,} stays, {format_number(each)} for each job"
-    )
-
-
-def rounds_title(rounds: Sequence[result_training.Round]) -> str:
-    """State the mean numbers of running and waiting jobs, and the most that wait."""
-    if not rounds:
-        return "No round was kept"
-    time_s = sum(r.end_s - r.start_s for r in rounds) or 1.0
-    running = sum(r.running * (r.end_s - r.start_s) for r in rounds) / time_s
-    waiting = sum(r.waiting * (r.end_s - r.start_s) for r in rounds) / time_s
-    most = max(rounds, key=lambda r: (r.waiting, -r.number))
-    wait = format_number(waiting) if not waiting or waiting >= 0.01 else "less than 0.01"
-    title = f"On average {format_number(running)} jobs run and {wait} wait"
-    at_most = "1 job waits" if most.waiting == 1 else f"{most.waiting:,} jobs wait"
-    return title if not most.waiting else f"{title}; at most {at_most}, first in round {most.number}"
-
-
-def received_title(rows: Sequence[result_training.Received], error: float | None) -> str:
-    """State the mean difference between the time that jobs received and their allocation."""
-    if not rows:
-        return "No job had an allocation"
-    if error is None:
-        return f"Shares of time of {len(rows)} jobs: planned and received"
-    return f"Time received differs from the allocation by {share_text(error, 1)} of a job's time on average"

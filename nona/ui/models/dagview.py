@@ -9,9 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,8 +16,9 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from nona import import_root
+from nona.errors import GraphError
 from nona.graph.dag import Dag, transitive_reduction
+from nona.graph.guard import GuardedWorker, Limits
 from nona.ui.widgets.components import declare
 
 NODE_WIDTH, NODE_HEIGHT = 104.0, 30.0
@@ -76,19 +74,10 @@ def _ranked(dag: Dag, limit_s: float) -> tuple[list[list[tuple[int, float]]], st
 
 def _dot(n: int, edges: Sequence[tuple[int, int]], limit_s: float) -> tuple[list[float], list[float]] | None:
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "nona.ui.models.dot_child", str(os.getpid())],
-            input=json.dumps({"n": n, "edges": edges}),
-            capture_output=True,
-            text=True,
-            timeout=limit_s,
-            check=True,
-            cwd=import_root(),
-        )
-        document = json.loads(done.stdout)
-    except (subprocess.SubprocessError, OSError, ValueError):
+        with GuardedWorker(Limits(wall_s=limit_s)) as worker:
+            return worker.lay_out(n, edges)
+    except GraphError:
         return None
-    return document["x"], document["y"]
 
 
 def _ranks(x: Sequence[float], y: Sequence[float]) -> list[list[tuple[int, float]]]:

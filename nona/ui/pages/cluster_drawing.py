@@ -6,7 +6,6 @@ import streamlit as st
 
 from nona.hardware.cluster import Cluster
 from nona.report.clusters import Cell, ClusterMap, Server, Unit, background_load, cluster_map, executors
-from nona.report.simulations.titles import executors_title
 from nona.results.simulation_charts import LiveRun, ResourceLoad
 from nona.scenario.schema import Scenario
 from nona.tables import share_text
@@ -203,7 +202,7 @@ POLL_S = 0.6
 
 
 def cluster_result(scenario: Scenario, scheduler: str, load: ResourceLoad) -> None:
-    st.markdown(f"**{plain(f'{scheduler}: {executors_title(load.executors)}')}**")
+    st.markdown(f"**{plain(scheduler)}**")
     cluster_drawing(scenario, load, "cluster-result")
     with st.expander("Every GPU or slice as a table", icon=":material/table:"):
         rows = executors(cluster_map(Cluster.from_spec(scenario.cluster), load))

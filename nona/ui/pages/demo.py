@@ -12,13 +12,11 @@ import streamlit as st
 from nona.report.language.tables import pace_finding
 from nona.report.placements.comparison import order_finding
 from nona.report.plan import answer_text, outcome_finding
-from nona.report.serverless.findings import latency_title, own_search_title, pareto_title
+from nona.report.serverless.findings import serverless_finding
 from nona.report.simulations.findings import headline
 from nona.report.sweep_findings import stability_finding
-from nona.report.training.findings import gantt_title, received_title, rho_title, training_finding
+from nona.report.training.findings import training_finding
 from nona.results.planning import PlanOutcome
-from nona.results.serverless_charts import ServerlessOutcome
-from nona.results.training import TrainingOutcome
 from nona.scenario.file import scenario_hash
 from nona.store.contents import scenario_of
 from nona.study.shipped import PLANNED, stored_result
@@ -218,15 +216,9 @@ def _become(state: AppState, other: AppState) -> None:
     state.revision += 1
 
 
-# Page file and tab → the finding of the study that the tab shows.
-Studied = Mapping[tuple[str, str], Callable[[], str]]
-
-
-def outcome_text(state: AppState, step: Step, studied: Studied) -> str:
-    """The finding that the step is about: of a study, or of a run once its result is there; else empty."""
+def outcome_text(state: AppState, step: Step) -> str:
+    """The finding that the step is about: of its run, once the result is there; else empty."""
     tab = next((str(value) for key, value in step.choices if key.endswith("-tabs")), "")
-    if (step.page, tab) in studied:
-        return studied[step.page, tab]()
     result = state.results.get(step.run)
     if result is None or result.fingerprint != _mark_of(state, step.run):
         return ""
@@ -244,23 +236,6 @@ def _plan(outcome: PlanOutcome, tab: str) -> str:
     return finding.beside if tab == "Evidence" else finding.lead
 
 
-def _serverless(outcome: ServerlessOutcome, tab: str) -> str:
-    policies = outcome.report.policies
-    if tab == "Search":
-        return f"{own_search_title(policies)}."
-    return f"{latency_title(policies) if tab == 'Latency' else pareto_title(policies)}."
-
-
-def _training(outcome: TrainingOutcome, tab: str) -> str:
-    policies = outcome.report.policies
-    policy, trace = next(iter(outcome.traces.items()))  # the one that the page shows first
-    if tab == "Rounds":
-        return f"{gantt_title(trace, policy)}."
-    if tab == "Allocation":
-        return f"{policy}: {received_title(trace.received, policies[policy].received_error)}."
-    return f"{rho_title(policies)}." if tab == "Fairness" else training_finding(outcome.report).lead
-
-
 # Of the result of each kind of job, on a tab.
 FINDINGS: Mapping[str, Callable[[Any, str], str]] = {
     "place": lambda placement, tab: f"{order_finding(placement)}.",
@@ -268,15 +243,15 @@ FINDINGS: Mapping[str, Callable[[Any, str], str]] = {
     "language": lambda run, tab: pace_finding(run.report),
     "sweep": lambda outcome, tab: stability_finding(outcome),
     "plan": _plan,
-    "serverless": _serverless,
-    "training": _training,
+    "serverless": lambda outcome, tab: serverless_finding(outcome.report).lead,
+    "training": lambda outcome, tab: training_finding(outcome.report).lead,
 }
 
 STYLE = COMPONENTS / "demo" / "demo.css"
 QUESTIONS = "demo-questions"
 
 
-def demo_bar(state: AppState, tour: Tour | None, studied: Studied) -> None:
+def demo_bar(state: AppState, tour: Tour | None) -> None:
     """Question, step and text, what was found once it is known, and buttons for what the keys do as well.
 
     Outside a demo it is empty.
@@ -285,10 +260,10 @@ def demo_bar(state: AppState, tour: Tour | None, studied: Studied) -> None:
     """
     with st.container():
         if tour is not None:
-            _bar(state, tour, studied)
+            _bar(state, tour)
 
 
-def _bar(state: AppState, tour: Tour, studied: Studied) -> None:
+def _bar(state: AppState, tour: Tour) -> None:
     st.html(STYLE)
     with st.container(key="demo-bar", gap="xsmall"):
         count = (
@@ -301,7 +276,7 @@ def _bar(state: AppState, tour: Tour, studied: Studied) -> None:
                 _buttons(state, tour)
         with st.container(key="demo-text"):
             st.markdown(plain(tour.shown.text))
-            outcome = outcome_text(state, tour.shown, studied)
+            outcome = outcome_text(state, tour.shown)
             if outcome:
                 st.markdown(f"**Found:** {plain(outcome)}")
             shown = state.results.get(tour.shown.run)

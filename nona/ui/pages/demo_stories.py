@@ -78,8 +78,8 @@ def _engines(text: str, changes: Changes = NONE) -> Step:
     return Step(SIMULATION, text, changes, (("language-tabs", "Engines"),), "language")
 
 
-def _evidence(text: str, tab: str) -> Step:
-    return Step(EVIDENCE, text, choices=(("evidence-tabs", tab),))
+def _evidence(text: str, tab: str, *chosen: tuple[str, str]) -> Step:
+    return Step(EVIDENCE, text, choices=(("evidence-tabs", tab), *chosen))
 
 
 TRAINING_STORY = Story(
@@ -218,19 +218,25 @@ STORIES = (
     Story(
         "Which serverless policy keeps the SLO, at what cost?",
         "strict_light",
-        _tabs(
-            SERVERLESS,
-            "serverless-tabs",
-            {
-                "Policies": "Every policy chooses jobs, vCPUs and vGPUs for each batch, on the same calls. "
-                "The chart sets kept SLOs against cost.",
-                "Latency": "How long calls take under each policy, against their SLO.",
-                "Search": "One search of ESG, step by step: which configurations it tries, and which rule "
-                "prunes each branch.",
-                "The slides": "What the slides on ESG claim, and whether this simulation reproduces it.",
-            },
-            "serverless",
-            QUICK,
+        (
+            *_tabs(
+                SERVERLESS,
+                "serverless-tabs",
+                {
+                    "Policies": "Every policy chooses jobs, vCPUs and vGPUs for each batch, on the same "
+                    "calls. The chart sets kept SLOs against cost.",
+                    "Latency": "How long calls take under each policy, against their SLO.",
+                    "Search": "One search of ESG, step by step: which configurations it tries, and which "
+                    "rule prunes each branch.",
+                },
+                "serverless",
+                QUICK,
+            ),
+            _evidence(
+                "What the slides on ESG claim, and whether this simulation reproduces it.",
+                "Published claims",
+                ("claims-of", "the slides on ESG"),
+            ),
         ),
     ),
     TRAINING_STORY,
@@ -254,7 +260,8 @@ STORIES = (
             ),
             _evidence(
                 "The same simulation beside a run of vLLM that was measured request by request.",
-                "Language models",
+                "Simulator",
+                ("simulator-of", "language models"),
             ),
         ),
     ),
@@ -262,10 +269,15 @@ STORIES = (
         "How accurate are the results?",
         "vision_language_8_servers",
         (
-            _evidence("Modelled times against published latencies of whole networks.", "Modelled times"),
-            _evidence("Predicted means against simulated ones, from all local to all spread.", "Prediction"),
-            _evidence("Whether the chosen placements win in simulation.", "Decisions"),
-            _evidence("The paper's evaluation, repeated.", "The paper"),
+            _evidence("Modelled times against published latencies of whole networks.", "Times"),
+            _evidence(
+                "Predicted means against simulated ones, from all local to all spread; and whether the "
+                "chosen placements win in simulation.",
+                "Predictions",
+            ),
+            _evidence(
+                "The paper's evaluation, repeated.", "Published claims", ("claims-of", "the Nona paper")
+            ),
             _simulated(
                 "Every run of yours says how sure it is: prediction, simulated mean with its interval, and "
                 "the bound of an idle cluster.",

@@ -156,7 +156,7 @@ HOW_TO = (
         "know how far to trust a number?",
         "The number beside each result leads to its study.",
         "evidence",
-        (("evidence-tabs", "Prediction"),),
+        (("evidence-tabs", "Predictions"),),
     ),
 )
 

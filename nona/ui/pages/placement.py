@@ -262,7 +262,7 @@ PLACEMENT = RunPage(
     command="place",
     words=("--json",),
     guide=("placement", "How a placement is found, and what is proved"),
-    evidence=("Prediction", _like_cases),
+    evidence=("Predictions", _like_cases),
 )
 
 

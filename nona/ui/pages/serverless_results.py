@@ -207,7 +207,7 @@ def latency_tab(state: AppState, data: ServerlessOutcome) -> None:
     one = None if chosen == ALL else chosen
     chart(
         latency_figure(policies, one),
-        findings.latency_title(policies, one),
+        "Latency",
         "serverless-latency",
         "Latencies for each policy: box from the 25th to the 75th percentile, whiskers from the 5th to the "
         "95th, the SLO as a dashed line",
@@ -216,7 +216,7 @@ def latency_tab(state: AppState, data: ServerlessOutcome) -> None:
     searches = {name: p.search_s for name, p in policies.items()}
     chart(
         search_figure(searches),
-        findings.search_title(searches),
+        "Time of a search",
         "serverless-searches",
         "Charged time of a search for each policy: mean, median, 95th and 99th percentile; the slides' 10 ms "
         "as a dashed line",

@@ -293,7 +293,7 @@ SIMULATION = RunPage(
     save=to_save,
     command="simulate",
     guide=("simulator", "What is simulated, and how its results are judged"),
-    evidence=("Prediction", _like_cases),
+    evidence=("Predictions", _like_cases),
     advice="No replication was complete, so there is no result. Fewer jobs take less time.",
     poll_s=0.12,
 )

@@ -13,13 +13,13 @@ from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.figures import (
     MOST_JOBS,
     are_rare,
+    difference_dots,
     ecdf_figure,
     executor_figure,
     forest_figure,
     gantt_figure,
-    gantt_title,
     hits_over_time_figure,
-    hits_over_time_title,
+    jct_dots,
     jct_over_time_figure,
     parts_figure,
     utilisation_figure,
@@ -27,17 +27,6 @@ from nona.report.simulations.figures import (
 )
 from nona.report.simulations.findings import REFERENCE, advice, unsettled_text
 from nona.report.simulations.report import SimulatedRun, python_decisions
-from nona.report.simulations.titles import (
-    difference_dots,
-    differences_title,
-    ecdf_title,
-    executors_title,
-    jct_dots,
-    jct_title,
-    over_time_title,
-    parts_title,
-    utilisation_title,
-)
 from nona.report.text import listed
 from nona.report.times import off_lines
 from nona.results.simulation import Differences, Resources, Schedulers, SimulationReport, Sureness
@@ -148,7 +137,7 @@ def _differences_panel(differences: Differences) -> None:
     axis = f"mean JCT minus that of {baseline}, ms"
     chart(
         dots_figure(difference_dots(rows), axis, zero=True),
-        differences_title(baseline, rows),
+        f"Mean JCT minus that of {baseline}",
         "differences-chart",
         "Paired difference of each scheduler's mean JCT with its 95 % interval",
     )
@@ -168,12 +157,10 @@ def _sure_tab(state: AppState, data: SimulatedRun) -> None:
     rows = _rows(data)
     chart(
         forest_figure(rows),
-        uncertainty.sureness_headline(rows),
+        "Predicted and simulated means",
         "forest",
         "For each scheduler the formula's prediction, the simulated mean with its interval, Little's law",
     )
-    if text := uncertainty.outside_text(rows):
-        st.markdown(plain(text))
     table(uncertainty.SURENESS.of(rows), "sureness", "How sure each mean is", "how_sure")
     if data.off:
         off_text = off_lines(data.off)[0]
@@ -201,7 +188,7 @@ def _compare(state: AppState, data: SimulatedRun) -> None:
     figure = dots_figure(jct_dots(schedulers), "mean JCT, ms")
     chart(
         figure,
-        jct_title(schedulers, data.differences),
+        "Mean JCT",
         "jct",
         "Mean JCT of each scheduler with its 95 % interval",
     )
@@ -218,7 +205,7 @@ def _distribution(state: AppState, data: SimulatedRun) -> None:
     states = {name: s.state for name, s in schedulers.items()}
     figure = ecdf_figure(data.ecdf, model, data.slo_s, states)
     chart(
-        figure, ecdf_title(schedulers, model), "ecdf", "Share of jobs done within a time, for each scheduler"
+        figure, "Jobs completed within a time", "ecdf", "Share of jobs done within a time, for each scheduler"
     )
     rows = tables.percentiles(schedulers, model)
     table(rows, "percentiles", "Percentiles of the JCT of each scheduler", f"percentiles_{model}")
@@ -227,7 +214,7 @@ def _distribution(state: AppState, data: SimulatedRun) -> None:
 def _parts(state: AppState, data: SimulatedRun) -> None:
     schedulers, model = data.report.schedulers, _model(data)
     figure = parts_figure(schedulers, model)
-    chart(figure, parts_title(schedulers, model), "parts", "Mean JCT of each scheduler by its parts")
+    chart(figure, "Parts of the mean JCT", "parts", "Mean JCT of each scheduler by its parts")
     st.caption(
         "A task waits at servers for other jobs and background load, and for own tasks while its GPU "
         "runs other tasks of the same job; only splitting shortens the latter. The prediction on *Placement* "
@@ -236,17 +223,17 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
     if batches.batches_of(schedulers, model):
         _batches(schedulers, model)
     figure = utilisation_figure(schedulers)
-    chart(figure, utilisation_title(schedulers), "utilisation", "Utilisation of executors and busiest link")
+    chart(figure, "Utilisation", "utilisation", "Utilisation of executors and busiest link")
     one = _scheduler(list(data.load))
     load = data.load[one]
     alt = f"Utilisation of every executor under {one}"
-    chart(executor_figure(load), executors_title(load.executors), "executors", alt)
+    chart(executor_figure(load), "Every executor", "executors", alt)
     busiest_links_panel(load.links)
 
 
 def _batches(schedulers: Schedulers, model: str) -> None:
     alt = "Shares of the batches by their number of queries, for each scheduler"
-    chart(batches.sizes_figure(schedulers, model), batches.sizes_title(schedulers, model), "batch-sizes", alt)
+    chart(batches.sizes_figure(schedulers, model), "Sizes of batches", "batch-sizes", alt)
     table(batches.batch_rows(schedulers), "batches", "Batches of each scheduler and model", "batches")
     st.caption(batches.LOAD_AND_BUSY)
 
@@ -259,10 +246,10 @@ def _cluster(state: AppState, data: SimulatedRun) -> None:
 def _over_time(state: AppState, data: SimulatedRun) -> None:
     schedulers = data.report.schedulers
     figure = jct_over_time_figure(data.over_time, {n: s.state for n, s in schedulers.items()})
-    chart(figure, over_time_title(schedulers), "over-time", "Mean JCT over arrival time, for each scheduler")
+    chart(figure, "JCT over time", "over-time", "Mean JCT over arrival time, for each scheduler")
     if hits := data.report.slo_over_time:
         alt = "Share of SLOs kept in each window of arrivals, for each scheduler"
-        chart(hits_over_time_figure(hits), hits_over_time_title(hits), "hits-over-time", alt)
+        chart(hits_over_time_figure(hits), "SLO hits over time", "hits-over-time", alt)
     _warmup_panel(data.warmup)
 
 
@@ -272,7 +259,7 @@ def _first_jobs(state: AppState, data: SimulatedRun) -> None:
         return
     rows = data.gantt[_scheduler(list(data.gantt))]
     alt = "Tasks on executors and hatched messages on the link, one colour per job"
-    chart(gantt_figure(rows), gantt_title(rows), "gantt", alt)
+    chart(gantt_figure(rows), "Tasks and messages of the first jobs", "gantt", alt)
     rare = f" Jobs are rare: the first {MOST_JOBS} are drawn, each from its own start."
     stacks = " A batch is a stack of its members." if any(r.members > 1 for r in rows) else ""
     st.caption(
@@ -332,8 +319,6 @@ def answer(state: AppState, run: Kept) -> None:
         st.warning(plain(f"{line}."), icon=":material/school:")
     _advice(run)
     _results(run)
-    if text := uncertainty.outside_text(_rows(data)):
-        st.caption(plain(text))
     notes(data)
     runs_bar(state, run)
     baseline_panel(state, run)
@@ -341,12 +326,10 @@ def answer(state: AppState, run: Kept) -> None:
 
 def _advice(run: Kept) -> None:
     cut = run.data.ended_early_s is not None and len(run.data.report.schedulers) == 1
-    recommendation = scheduler_advice(run.data.report.schedulers, run.data.differences)
-    if cut:  # the others did not come to run: the one that did was not compared with any
-        return
-    if recommendation is not None:
+    text = scheduler_advice(run.data.report.schedulers, run.data.differences)
+    if text and not cut:  # else the others did not come to run: the one that did was not compared with any
         with st.container(border=True, key="advice"):
-            st.markdown(f"**{plain(recommendation.why)}** {plain(recommendation.otherwise)}")
+            st.markdown(f"**{plain(text)}**")
 
 
 def _results(run: Kept) -> None:

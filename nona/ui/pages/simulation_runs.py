@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
@@ -11,9 +10,8 @@ from nona.report.figures import scheduler_style
 from nona.report.simulations.comparison import baseline, baseline_headline, changes, pairing
 from nona.report.simulations.figures import dumbbell_figure
 from nona.report.simulations.findings import headline, live_headline
-from nona.report.simulations.live import LOWEST_S, PER_OCTAVE, counts_text, live_alts, live_titles, measured
+from nona.report.simulations.live import LOWEST_S, PER_OCTAVE, TITLES, counts_text, live_alts, measured
 from nona.report.simulations.scenario_diff import change_text
-from nona.report.simulations.titles import ecdf_title, hits_title, jct_title
 from nona.report.text import Finding, listed, verb
 from nona.results.document import Document
 from nona.results.simulation import Measure
@@ -59,14 +57,12 @@ class LiveCharts(Document):
     note: str
 
 
-def chart_data(live: LiveRun, running: bool, titles: Sequence[str] = (), note: str = "") -> LiveCharts:
-    """The charts of a job's ``live``; their ``titles``, by default those that follow from it.
+def chart_data(live: LiveRun, running: bool, note: str = "") -> LiveCharts:
+    """The charts of a job's ``live``; ``note`` stands below them.
 
-    ``note`` stands below them. At most :data:`MOST_DRAWN` schedulers are drawn, those that a title names
-    among them, then the first of the scenario; the note names the others.
+    At most :data:`MOST_DRAWN` schedulers are drawn, the first of the scenario; the note names the others.
     """
-    titles = titles or live_titles(live.series, running)
-    drawn = _drawn_of(live.schedulers, titles)
+    drawn = live.schedulers[:MOST_DRAWN]
     series = {name: line for name, line in live.series.items() if name in drawn}
     notes = (note, _not_drawn(live.schedulers, drawn))
     return LiveCharts(
@@ -77,21 +73,10 @@ def chart_data(live: LiveRun, running: bool, titles: Sequence[str] = (), note: s
         low_s=LOWEST_S,
         per_octave=PER_OCTAVE,
         running=running,
-        titles=tuple(titles),
+        titles=TITLES,
         alts=tuple(live_alts(series)),
         note=" ".join(n for n in notes if n),
     )
-
-
-def _drawn_of(schedulers: Sequence[str], titles: Sequence[str]) -> tuple[str, ...]:
-    """The schedulers that are drawn, in their order: whom a title names, then the first ones.
-
-    >>> _drawn_of([*"abcdefghij"], ["j keeps 47 % of the SLOs, a none"])
-    ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'j')
-    """
-    words = {word for title in titles for word in re.findall(r"[\w-]+", title)}
-    ranked = sorted(schedulers, key=lambda name: name not in words)
-    return tuple(name for name in schedulers if name in ranked[:MOST_DRAWN])
 
 
 def _not_drawn(schedulers: Sequence[str], drawn: Sequence[str]) -> str:
@@ -222,8 +207,7 @@ def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
 def simulation_live(job: Job) -> None:
     live = LiveRun.from_json(job.live) if job.live else LiveRun(schedulers=())
     if job.status == "cancelled":
-        titles = live_titles(live.series, True)
-        charts = chart_data(live, False, titles=titles, note=counts_text(live))
+        charts = chart_data(live, False, note=counts_text(live))
         _draw(Finding("Not finished: these are the jobs so far."), charts, key="cancelled")
         return
     _draw(live_headline(live), chart_data(live, True, note=f"{_counts(live)}{SO_FAR}"))
@@ -233,16 +217,9 @@ def draw_run(run: Kept) -> None:
     data = run.data
     schedulers = data.report.schedulers
     live = data.live.model_copy(update={"series": measured(data.live.series, schedulers)})
-    busy = live_titles(live.series, False)[-1]
-    titles = [
-        jct_title(schedulers, data.differences),
-        ecdf_title(schedulers, "all"),
-        hits_title(schedulers),
-        busy,
-    ]
     _draw(
         headline(schedulers, data.differences, data.off),
-        chart_data(live, False, titles=titles, note=f"{run.mark}."),
+        chart_data(live, False, note=f"{run.mark}."),
         run,
     )
 
@@ -287,8 +264,7 @@ def _beside(old: Kept, new: Kept) -> None:
     match = pairing(old.data.scenario, new.data.scenario, (_warmup(old), _warmup(new)))
     by_scheduler = changes(old.data.means, new.data.means, match.paired)
     what = change_text(old.data.scenario, new.data.scenario) or "Nothing changed"
-    states = {n: (_state(old, n), _state(new, n)) for n in by_scheduler}
-    st.markdown(f"##### {plain(baseline_headline(what[0].upper() + what[1:], by_scheduler, states))}")
+    st.markdown(f"##### {plain(baseline_headline(what[0].upper() + what[1:], by_scheduler))}")
     if not by_scheduler:
         st.caption("The two runs have no scheduler in common: choose one of the baseline's again.")
         return
@@ -315,7 +291,3 @@ def _beside(old: Kept, new: Kept) -> None:
 def _warmup(run: Kept) -> int | None:
     warmup = run.data.report.warmup
     return None if warmup is None else warmup.jobs
-
-
-def _state(run: Kept, name: str) -> str:
-    return run.data.report.schedulers[name].state

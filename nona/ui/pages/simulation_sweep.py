@@ -12,8 +12,6 @@ from nona.report.sweep_figures import grid_figure, sweep_figure, views
 from nona.report.sweep_findings import (
     at_value,
     at_values,
-    explanation,
-    headline,
     stability_finding,
     sweep_findings,
     target_finding,
@@ -137,10 +135,6 @@ def _answer(state: AppState, report: SweepOutcome | GridOutcome) -> None:
             st.fragment(_grid_reading)(report)
         else:
             st.fragment(_reading)(report)
-    if isinstance(report, SweepOutcome):
-        with st.expander("What comes from the formula, what from the simulation", icon=":material/balance:"):
-            for what, text in explanation(report).items():
-                st.markdown(f"**{what}.** {unbroken(text)}")
     _files(report)
     runs = report if isinstance(report, SweepOutcome) else report.rows[0].sweep if report.rows else None
     if runs is not None:
@@ -149,13 +143,13 @@ def _answer(state: AppState, report: SweepOutcome | GridOutcome) -> None:
 
 
 def _reading(report: SweepOutcome) -> None:
-    """The headline, the slider with its table, and the chart: redrawn alone when the slider moves."""
+    """The finding, the slider with its table, and the chart: redrawn alone when the slider moves."""
     values = [v for v in report.values if at_value(report, v)]
     if not values:
         st.caption("No value was simulated before the sweep ended.")
         return
     value = _slider(report, values)
-    st.markdown(f"**{unbroken(headline(report, value))}** {unbroken(' '.join(sweep_findings(report)))}")
+    st.markdown(f"**{unbroken(' '.join(sweep_findings(report)))}**")
     names = list(views(report))
     shown = one_of("Show", names, "sweep-view", "What the chart shows of each scheduler.")
     picture(

@@ -11,11 +11,10 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.report.figures import beside, dots_figure
-from nona.report.simulations.comparison import effect_text
+from nona.report.simulations.figures import hit_dots, jct_dots
 from nona.report.simulations.report import python_decisions
 from nona.report.simulations.scenario_diff import change_text
 from nona.report.simulations.tables import RESULTS, figures
-from nona.report.simulations.titles import hit_dots, hits_title, jct_dots, jct_title
 from nona.scenario.schema import Scenario
 from nona.study.sweep_numbers import CAPACITY, COMPUTE, LINK, LOAD, Number, number_named, numbers_of
 from nona.tables import Filled
@@ -145,11 +144,9 @@ def _draw_answer(state: AppState, shown: Shown, before: Shown | None) -> None:
     ghost = "; hollow and grey: the scenario as it stands" if before is not None else ""
     with st.grid(2, min_column_width=330):
         alt = f"Mean JCT of each scheduler with its 95 % interval{ghost}"
-        chart(drawn.jct, jct_title(schedulers), "what-if-jct", alt)
+        chart(drawn.jct, "Mean JCT", "what-if-jct", alt)
         alt = f"SLO hits of each scheduler with their 95 % interval{ghost}"
-        chart(drawn.hits, hits_title(schedulers), "what-if-hits", alt)
-    effect = effect_text(schedulers, before.data.report.schedulers) if before is not None else ""
-    st.markdown(plain(effect) or "\N{NO-BREAK SPACE}")  # always a line: the table stays where it is
+        chart(drawn.hits, "SLO hits", "what-if-hits", alt)
     alt = "Every scheduler's times, SLO hits and loads for the numbers above"
     table(drawn.rows, "what-if-table", alt, "what_if")
     with st.container():

@@ -184,7 +184,7 @@ def _policies_tab(state: AppState, data: ElasticHistory) -> None:
         "±: 95 % interval over runs with other random numbers; policies that draw none have one run. "
         "GPUs of a job: mean while it has some. Efficiency: "
         f"{term('statistical efficiency')}, mean over GPU time. What differs between workloads is on "
-        "*Evidence*, tab *Training*."
+        "*Evidence*, tab *Published claims*."
     )
     jct_chart(report.policies, elastic_style, "elastic-cdf")
     hint = "What to show of the cluster."

@@ -100,10 +100,9 @@ def _allocation_tab(state: AppState, data: training.TrainingOutcome) -> None:
     with right:
         chosen = choose_one("Jobs", names, "training-shown-allocation-jobs", "Which jobs to show, by number.")
     first = names.index(chosen) * PAGE
-    error = data.report.policies[policy].received_error
     chart(
         figures.allocation_figure(rows[first : first + PAGE], sorted(data.types), data.job_names),
-        findings.received_title(rows, error),
+        "Shares of time, allocated and received",
         "training-allocation",
         f"Two heat maps of jobs {chosen} and types of GPU under {policy}: mean share of time allocated, and "
         "received",
@@ -132,7 +131,7 @@ def _rounds_tab(state: AppState, data: training.TrainingOutcome) -> None:
     chosen = _chosen(trace)
     event = chart(
         figures.gantt_figure(shown, data.job_names, None if chosen is None else chosen.start_s),
-        findings.gantt_title(trace, policy),
+        "Jobs on GPUs over time",
         "training-gantt",
         f"GPUs ({kind or ALL}) as rows, jobs as bars over time, under {policy}; the line marks the round "
         "below",
@@ -149,7 +148,7 @@ def _rounds_tab(state: AppState, data: training.TrainingOutcome) -> None:
     _explained(trace, data)
     chart(
         figures.rounds_figure(figures.thinned(trace.rounds)),
-        findings.rounds_title(trace.rounds),
+        "Running and waiting jobs",
         "training-rounds",
         f"Jobs that run and jobs that wait in each round under {policy}",
     )
@@ -317,12 +316,12 @@ def files(data: Outcome, command: str, first_run: tuple[str, str], tables: Seque
 
 def jct_chart(policies: findings.Policies, look: Callable[[str], Look], key: str) -> None:
     alt = "Share of the jobs that are complete within a time, one line for each policy"
-    chart(figures.jct_figure(policies, look), findings.cdf_title(policies), key, alt)
+    chart(figures.jct_figure(policies, look), "Jobs complete within a time", key, alt)
 
 
 def rho_chart(policies: findings.Policies, look: Callable[[str], Look], key: str) -> None:
     alt = "Share of the jobs with at most a ρ, one line for each policy; dashed at 1: an equal share"
-    chart(figures.rho_figure(policies, look), findings.rho_title(policies), key, alt)
+    chart(figures.rho_figure(policies, look), "Finish-time fairness", key, alt)
 
 
 def checks(report: training.TrainingReport | ElasticReport, setting: str, after: str = "") -> None:

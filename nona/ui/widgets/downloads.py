@@ -80,7 +80,7 @@ def reports(
     name = file_stem(about.name)
     page = Download(
         "HTML report",
-        "One page with the findings, tables and charts; needs no network and no script.",
+        "One page with the findings, tables and charts; needs no network.",
         f"{name}_{ending}.html",
         lambda: html().encode() if html else b"",
     )
