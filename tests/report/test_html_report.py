@@ -5,7 +5,6 @@ import hashlib
 import itertools
 import json
 import re
-from functools import partial
 from html.parser import HTMLParser
 
 import numpy as np
@@ -21,6 +20,7 @@ from nona.report.html.pieces import chart, document
 from nona.report.html.simulation import placement_html, simulation_html
 from nona.report.html.training import training_html
 from nona.report.placements.comparison import comparison_finding, formula_text, lead_text
+from nona.report.placements.tables import LINKS
 from nona.report.placements.text import early_text, link_finding
 from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.findings import headline
@@ -28,7 +28,7 @@ from nona.report.training.findings import dollars_text, jct_text, runs_sentence,
 from nona.results.simulation_charts import SimulationOutcome
 from nona.scenario.file import parse_scenario
 from nona.study.outcome import placement_outcome, simulation_outcome
-from nona.tables import SHARE, mean_text, share_text, time_text
+from nona.tables import SHARE, kept_text, mean_text, time_text
 from nona.units import format_time
 
 VOID = {"meta", "br", "link", "img"}
@@ -145,7 +145,7 @@ def test_its_numbers_the_scenario_and_the_command_are_those_of_the_report(data, 
         cells = dict(zip(head, row, strict=True))
         assert cells["scheduler"] == name
         assert cells["mean JCT"] == mean_text(s.jct_s, format_time)
-        assert cells["SLO hits"] == mean_text(s.slo_hit_rate, partial(share_text, digits=2))
+        assert cells["SLO hits"] == mean_text(s.slo_hit_rate, kept_text)
         assert cells["completed"] == f"{s.jobs.completed:,}"
     "".join(page.text)
     baseline = next(iter(data.differences))
@@ -207,8 +207,8 @@ def test_a_placement_has_its_lead_its_configurations_and_the_waits_of_its_links(
     links = data.nona.predicted.links
     rows = {row[0]: row for row in page.rows if len(row) == 6}
     assert [link.name for link in links] == ["server out", "rack up", "core", "rack down", "server in"]
-    for link in links:
-        assert rows[link.name][-1] == time_text(link.wait_s)
+    for link, told in zip(links, LINKS.of(links).texts(), strict=True):
+        assert rows[link.name] == list(told.values())
     assert link_finding(links) in "".join(page.text)
 
 
