@@ -24,6 +24,7 @@ from nona.report.placements.tables import LINKS
 from nona.report.placements.text import early_text, link_finding
 from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.findings import headline
+from nona.report.simulations.tables import DIFFERENCES
 from nona.report.training.findings import dollars_text, jct_text, runs_sentence, training_finding
 from nona.results.simulation_charts import SimulationOutcome
 from nona.scenario.file import parse_scenario
@@ -149,8 +150,8 @@ def test_its_numbers_the_scenario_and_the_command_are_those_of_the_report(data, 
         assert cells["completed"] == f"{s.jobs.completed:,}"
     "".join(page.text)
     baseline = next(iter(data.differences))
-    for name, d in data.differences[baseline].items():
-        assert (name, mean_text(d.jct_s, format_time)) in [(r[0], r[2]) for r in page.rows if len(r) > 2]
+    for told in DIFFERENCES.of(data.differences[baseline]).texts():
+        assert list(told.values()) in page.rows
     codes = [t for t in page.text if t.startswith(("nona ", "version:"))]
     assert "nona simulate scenario.yaml --html report.html" in codes
     scenario = parse_scenario(next(c for c in codes if c.startswith("version:")))
