@@ -163,7 +163,7 @@ def field(at, label, number=0):
 def test_what_is_typed_becomes_the_question_or_stays_with_its_error_and_a_bad_week_is_one_line(open_page):
     at = adopt_plan(open_page(PAGE), prices={"currency": "$"})
     labels = [w.label for kind in ("text_input", "number_input", "selectbox") for w in at.get(kind)]
-    assert {f"{FAST}, idle, W", f"{SLOW}, busy, W", "$/h"} <= set(labels)
+    assert "$/h" in labels
     assert not [label for label in labels if "\\" in label]  # which a browser would read out
     field(at, "$/h").set_value("730/month").run()
     assert plan_of(at).offers[0].price == 1.0
