@@ -215,8 +215,8 @@ def planned(tmp_path_factory):
     whole = [str(path / a) if "." in a else a for a in files]
     store = ["--store", str(path / "store")]
     assert main(["plan", str(path / "s.yaml"), *whole, "--save", "first", *store]) == 0
-    link = ["--link", "10 Gbit/s=365/month", "--link", "40 Gbit/s=2"]
-    assert main(["plan", str(path / "s.yaml"), *link, "--save", "second", *store]) == 0
+    dearer = ["--offer", "l4=2.5"]
+    assert main(["plan", str(path / "s.yaml"), *dearer, "--save", "second", *store]) == 0
     return path
 
 
@@ -240,7 +240,8 @@ def test_a_saved_plan_is_listed_compared_exported_and_imported(planned, capsys):
     assert first.facts.finding.startswith("Buy ")
     found = compare(store, [first.id, second.id])
     hourly = next(a for a in found.answers if a.measure.startswith("cost per hour"))
-    assert hourly.changes[1].mean == pytest.approx(0.5)  # the cheaper link: 365 a month over 730 h
+    assert hourly.values[1].mean == pytest.approx(1.25 * hourly.values[0].mean)
+    assert hourly.changes[1].mean == pytest.approx(0.25 * hourly.values[0].mean)
     assert any("plan" in text for text in found.scenario[1])
     other = Store(database.Database(planned / "other"), COMMAND_LINE, everyone=True, master=True)
     (taken,) = import_items(other, export_items(store, [first.id]))
