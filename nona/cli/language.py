@@ -75,7 +75,7 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
 
 def planned_language(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     """Find what to buy for the language rows, and print it or JSON."""
-    for option in ("profile", "present", "html", "csv", "parquet", "dask", "batch", "link"):
+    for option in ("profile", "present", "html", "csv", "parquet", "dask", "batch"):
         if getattr(arguments, option):
             raise SimulationError(f"--{option}: a plan for language models has none yet; leave it out.")
     line = ProgressLine(quiet=arguments.json)
