@@ -237,22 +237,22 @@ class _ClassServices:
 
 
 Block = tuple[Floats, Floats]
+Kept = dict[tuple[str, int], Iterator[Any]]  # of one replication: (kind, number) → what it draws
 
 
 class Workload:
     """All that one replication draws: jobs and background.
 
     ``system``, ``replication``: seed and replication decide the streams. ``uniforms_per_job``: columns of
-    ``Jobs.uniforms``. ``keep``: keep what was drawn, for runs of several schedulers; memory grows with the
-    longest of them.
+    ``Jobs.uniforms``. ``kept``: keep there what is drawn, for other runs of this replication; memory grows
+    with the longest of them.
     """
 
     def __init__(
-        self, system: System, replication: int, uniforms_per_job: int = 0, keep: bool = False
+        self, system: System, replication: int, uniforms_per_job: int = 0, kept: Kept | None = None
     ) -> None:
-        self.system, self.keep = system, keep
+        self.system, self._kept = system, kept
         self.streams = RandomStreams(system.seed, replication)
-        self._kept: dict[tuple[str, int], Iterator[Any]] = {}
         self.uniforms_per_job = uniforms_per_job
         names = stream_names(system.queries)
         active = [i for i, q in enumerate(system.queries) if q.rate > 0 or q.arrivals.process == "trace"]
@@ -277,7 +277,7 @@ class Workload:
 
     def chunks(self) -> Iterator[Jobs]:
         """Endless chunks of jobs, from the first one."""
-        return self._from_start("jobs", 0, self._draw_jobs)
+        return self._from_start("jobs", self.uniforms_per_job, self._draw_jobs)
 
     def executor_background(self, executor: int) -> Iterator[Block]:
         """Blocks of (arrival instant in s, service in s) of an executor's background."""
@@ -291,10 +291,12 @@ class Workload:
         return self._from_start("link", link, lambda: link_blocks(stream, self.streams, name, capacity))
 
     def _from_start(self, kind: str, number: int, draw: Callable[[], Iterator[T]]) -> Iterator[T]:
-        if not self.keep:
+        if self._kept is None:
             return draw()
-        kept = self._kept.setdefault((kind, number), tee(draw(), 1)[0])
-        return copy(kept)  # a copy of an iterator of tee begins where that stands, here at the first item
+        if (kind, number) not in self._kept:
+            self._kept[kind, number] = tee(draw(), 1)[0]
+        # A copy of an iterator of tee begins where that stands: here at the first item.
+        return copy(self._kept[kind, number])
 
     def _draw_jobs(self) -> Iterator[Jobs]:
         for times, queries in self._merged():

@@ -12,12 +12,11 @@ from nona.placement.result import JobTimes, Placement, Queries, Simulated
 from nona.schedulers.sampling import NONA
 from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.run import AUTO, RunOptions, RunTimes, engine_named, job_times
-from nona.statistics import mean_interval
+from nona.statistics import mean_interval, overlapping_batch_means
 from nona.study.race import SLOWER, events_per_job
 from nona.system import System
 
 FIGURE_EVENTS = 400_000  # tasks and background arrivals behind reported figures, about
-FEW_EVENTS = 40_000  # behind those of the best so far
 RUNS = 5
 _FEWEST = 200  # jobs of a run
 _FIRST = 3_000_000  # number of the first replication: nobody else uses these random numbers
@@ -41,6 +40,11 @@ def simulated_figures(
             jobs=jobs, warmup=warmup, replication=_FIRST + number, engine=engine, tail_jobs=jobs + warmup
         )
         runs.append(job_times(system, NONA, tables, options))
+    return figures_of(system, runs)
+
+
+def figures_of(system: System, runs: Sequence[RunTimes]) -> Simulated:
+    """Figures of a placement from its runs; fewer than :data:`RUNS` give the interval by batch means."""
     slo_s = np.array([np.nan if q.slo_s is None else q.slo_s for q in system.queries])
     steady = not any(run.state == "overloaded" or np.isnan(run.times_s).any() for run in runs)
     every = [np.ones(len(run.query), dtype=bool) for run in runs]
@@ -50,7 +54,7 @@ def simulated_figures(
             _figures(runs, [run.query == j for run in runs], slo_s, steady) for j in range(len(slo_s))
         ),
         steady=steady,
-        jobs=jobs * RUNS,
+        jobs=sum(len(run.query) for run in runs),
     )
 
 
@@ -69,6 +73,9 @@ def _figures(runs: Sequence[RunTimes], kept: Sequence[Bools], slo_s: Floats, ste
     if not steady or not len(whole):
         none = np.inf if not steady else np.nan
         return JobTimes(none, (np.nan, np.nan), none, none, none, misses)
-    interval = mean_interval([t.mean() for t in times if len(t)])
+    filled = [t for t in times if len(t)]
+    interval = (
+        mean_interval([t.mean() for t in filled]) if len(filled) >= RUNS else overlapping_batch_means(whole)
+    )
     p50, p95, p99 = np.percentile(whole, (50, 95, 99)).tolist()
     return JobTimes(float(whole.mean()), (interval.low, interval.high), p50, p95, p99, misses)

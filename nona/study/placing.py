@@ -29,13 +29,13 @@ from nona.placement.capacity import allowed_classes, check_feasible, default_sha
 from nona.placement.model import Known
 from nona.placement.prediction import link_utilization, predict
 from nona.placement.proposals import ALL, Candidate, Group, choices, groups_of, mixtures, same, starts
-from nona.placement.result import Objective, Placement, Prediction
+from nona.placement.result import Objective, Placement, Prediction, Simulated
 from nona.placement.shares import is_choice, starting_shares
 from nona.placement.solve import solve
 from nona.results.placement import SearchStep
 from nona.schedulers.sampling import NONA
 from nona.schedulers.sampling_tables import build_tables
-from nona.study.placement_times import FEW_EVENTS, FIGURE_EVENTS, simulated_figures
+from nona.study.placement_times import figures_of, simulated_figures
 from nona.study.race import ROUNDS, Budget, Contender, Goal, Outcome, Race
 from nona.system import System
 
@@ -107,7 +107,7 @@ def place_system(
     _check(system, objective)
     began = time.perf_counter()
     search = _Search(system, objective, check, on_better, quick, on_progress)
-    placement = search.placement(search.run(), FIGURE_EVENTS)
+    placement = search.placement(search.run())
     if not quick and objective != "formula":
         placement = search.not_behind(placement)
     return replace(placement, seconds=time.perf_counter() - began)
@@ -240,7 +240,7 @@ class _Search:
                 self._lead, self._second = ahead, order[1]
         if order[0] is not self._best:
             self._best = order[0]
-            self._on_better(self.placement(order[0], FEW_EVENTS))
+            self._on_better(self._placement(order[0], figures_of(self.system, outcome.best.runs)))
 
     def _is_possible(self, candidate: Candidate) -> bool:
         """Whether the links have a steady state; shares of the executors are only tried if these have one."""
@@ -262,13 +262,15 @@ class _Search:
         except NonaError:
             return None
 
-    def placement(self, candidate: Candidate, events: int) -> Placement:
-        """The candidate as a placement, with figures of about so many events.
+    def placement(self, candidate: Candidate) -> Placement:
+        """The candidate as a placement, with figures of new runs.
 
         Raises ``PlacementError`` where executors are overloaded.
         """
+        return self._placement(candidate, simulated_figures(self.system, candidate.queries, candidate.shares))
+
+    def _placement(self, candidate: Candidate, figures: Simulated) -> Placement:
         formula = self._formula
-        figures = simulated_figures(self.system, candidate.queries, candidate.shares, events)
         lead, error = self._lead or (None, None)
         return Placement(
             queries=candidate.queries,
@@ -291,7 +293,7 @@ class _Search:
         wanted = set(_KNOWN) - self._beaten
         known = [c for c in starts(self.system, placement.class_shares) if c.origin in wanted]
         others = [c for c in known if self._is_possible(c) and not same(c.queries, placement.queries)]
-        best = min((placement, *(self.placement(c, FIGURE_EVENTS) for c in others)), key=_figure)
+        best = min((placement, *(self.placement(c) for c in others)), key=_figure)
         if best is placement or best.simulated is None:
             return placement
         return replace(best, simulated=replace(best.simulated, lead=None, lead_error=None))

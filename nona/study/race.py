@@ -27,8 +27,8 @@ import numpy as np
 from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.run import AUTO, RunOptions, engine_named, job_times
-from nona.simulation.workload import Workload
+from nona.simulation.run import AUTO, RunOptions, RunTimes, engine_named, job_times
+from nona.simulation.workload import Kept, Workload
 from nona.statistics import Interval, overlapping_batch_means
 from nona.system import System
 
@@ -43,6 +43,7 @@ FEW = 6  # candidates: so many are not halved
 MOST = 2_000_000  # events that one race may spend
 BACKGROUND = 0.3  # of the work of a task: that of a background arrival, about
 START = 8_000  # events that a run's start costs as much as, about
+EXECUTOR = 100  # and to start the background of one executor
 SLOWER = 25  # times as long as the compiled engine takes SimPy for a run, about
 _FIRST = 1_000_000  # number of the first replication: nobody else uses these random numbers
 _ROUNDING = 1e-9  # relative: it does not make a job late
@@ -81,6 +82,7 @@ class Trial:
     """
 
     contender: Contender
+    runs: list[RunTimes] = field(default_factory=list)
     values: Floats = field(default_factory=lambda: np.zeros(0))
     scores: Floats = field(default_factory=lambda: np.zeros(0))
     failed: bool = False
@@ -131,22 +133,6 @@ def _difference(a: Floats, b: Floats, level: float) -> Interval:
     return overlapping_batch_means(a[:jobs] - b[:jobs], level=level)
 
 
-class _Draws:
-    """What one replication draws, for all candidates of a round."""
-
-    def __init__(self, system: System, replication: int) -> None:
-        self.system, self.replication = system, replication
-        self._by_width: dict[int, Workload] = {}
-
-    def workload(self, uniforms_per_job: int) -> Workload:
-        """The jobs, with so many uniforms each."""
-        if uniforms_per_job not in self._by_width:
-            self._by_width[uniforms_per_job] = Workload(
-                self.system, self.replication, uniforms_per_job, keep=True
-            )
-        return self._by_width[uniforms_per_job]
-
-
 class Race:
     """Races of candidates of one ``system``; all draw on one ``budget``.
 
@@ -168,6 +154,8 @@ class Race:
         slower = SLOWER if self.engine == "simpy" else 1
         events = events_per_job(system)
         self._cost = slower * events
+        drawn_for = system.executors if system.background_compute.rate > 0 else 0
+        self._start = START + slower * EXECUTOR * drawn_for
         self._first_jobs = max(round(EVENTS / slower / events), FEWEST)
         self._slo_s = np.array([math.inf if q.slo_s is None else q.slo_s for q in system.queries])
         self._counts = np.array([goal != "slo" or q.slo_s is not None for q in system.queries])
@@ -185,9 +173,9 @@ class Race:
         self._races += 1
         floor = max(self.budget.left - MOST, 0.0)
         for number in range(rounds):
-            draws = _Draws(self.system, _FIRST + 64 * self._races + number)
+            replication, drawn = _FIRST + 64 * self._races + number, Kept()
             for trial in trials:
-                self._add(trial, self._first_jobs * 2**number, draws)
+                self._add(trial, self._first_jobs * 2**number, replication, drawn)
             trials.sort(key=lambda trial: trial.score)
             kept = self._kept(trials)
             gone = [trial for trial in trials if trial not in kept] + gone
@@ -196,25 +184,22 @@ class Race:
                 break
         return Outcome((*trials, *gone), first)
 
-    def _add(self, trial: Trial, jobs: int, draws: _Draws) -> None:
+    def _add(self, trial: Trial, jobs: int, replication: int, drawn: Kept) -> None:
         self.check()
         warmup = min(jobs // 2, 1000)
         options = RunOptions(
             jobs=jobs,
             warmup=warmup,
-            replication=draws.replication,
+            replication=replication,
             engine=self.engine,
             tail_jobs=jobs + warmup,
         )
-        prepared = trial.contender.prepared
-        query, times_s, state = job_times(
-            self.system,
-            trial.contender.scheduler,
-            prepared,
-            options,
-            draws.workload(prepared.uniforms_per_job),
-        )
-        self.budget.left -= START + self._cost * (jobs + warmup)
+        scheduler, prepared = trial.contender.scheduler, trial.contender.prepared
+        workload = Workload(self.system, replication, prepared.uniforms_per_job, drawn)
+        run = job_times(self.system, scheduler, prepared, options, workload)
+        query, times_s, state = run
+        trial.runs.append(run)
+        self.budget.left -= self._start + self._cost * (jobs + warmup)
         trial.failed |= state == "overloaded" or bool(np.isnan(times_s).any())
         values = scores = times_s
         if self.goal == "slo":

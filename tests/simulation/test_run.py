@@ -19,7 +19,7 @@ from nona.simulation.reference.engine import SimPyRun
 from nona.simulation.run import RunOptions, job_times, simulate_run
 from nona.simulation.sizes import RunSize, auto_warmup
 from nona.simulation.summary import summarize
-from nona.simulation.workload import Workload
+from nona.simulation.workload import Kept, Workload
 from nona.system import Arrivals, Stream
 
 DIAMOND = task_graph(
@@ -51,11 +51,11 @@ for made in (uniform(4), first_fit(drawn=True)):
 def test_runs_that_share_what_a_replication_draws_are_those_of_runs_that_draw_for_themselves(replication):
     system = busy_system()
     options = replace(OPTIONS, replication=replication, engine="compiled", timeline_jobs=0)
-    kept = Workload(system, replication, uniforms_per_job=4, keep=True)
+    kept = Kept()
     for jobs in (300, 400, 60):  # a longer run after a short one, and a shorter one after it
         sized = replace(options, jobs=jobs)
         for _ in range(2):
-            shared = job_times(system, *uniform(4), sized, kept)
+            shared = job_times(system, *uniform(4), sized, Workload(system, replication, 4, kept))
             alone = job_times(system, *uniform(4), sized)
             np.testing.assert_array_equal(shared.query, alone.query)
             np.testing.assert_array_equal(shared.times_s, alone.times_s)
