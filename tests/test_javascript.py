@@ -29,12 +29,13 @@ needs_biome = pytest.mark.skipif(
 @pytest.fixture
 def joined(monkeypatch, tmp_path):
     """A file for each component: its scripts joined to one module, as they are declared to Streamlit."""
-    files = []
+    files, component = [], st.components.v2.component
 
     def written(name, *, js, **rest):
         path = tmp_path / f"{name}.mjs"
         path.write_text(f"{js}\n{USED}\n", encoding="utf-8")
         files.append(path)
+        return component(name, js=js, **rest)  # a module that is imported here first keeps what it gets
 
     monkeypatch.setattr(st.components.v2, "component", written)
     for module in sorted((ROOT / "nona" / "ui").rglob("*.py")):

@@ -227,7 +227,7 @@ def test_the_range_if_times_are_off_holds_the_interval_of_the_mean(half):
 
 def test_both_ends_are_in_one_unit():
     for low_s, high_s, told in (
-        (0.00098, 0.00142, "0.98 to 1.4 ms"),
+        (0.00098, 0.00142, "0.98 to 1.5 ms"),
         (0.12, 0.36, "120 to 360 ms"),
         (0.7, 2.3, "0.7 to 2.3 s"),
     ):
