@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 import numpy as np
@@ -248,13 +249,27 @@ _MOST_SERVERS = 8
 Rows = list[tuple[int, ...]]
 
 
+@lru_cache(maxsize=64)
+def _too_many(counts: Content, slots: int, has_root: bool, has_sink: bool) -> bool:
+    """Whether :func:`_class_labels` certainly has more than :data:`CLASSES` rows."""
+    number = 0
+    for split in multiset_partitions(counts, most=slots):
+        for root in _distinct(split, range(len(split))) if has_root else [0]:
+            number += len(_distinct_sinks(split, root)) if has_sink else 1
+        if number > CLASSES:
+            return True
+    return False
+
+
 def _large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
     parts = components(shape)
     classes = component_classes(shape, parts)
     counts = [classes.count(k) for k in sorted(set(classes))]
     rows: Rows = [(0,) * (shape.m + 1)]
     complete = False
-    if math.prod(c + 1 for c in counts) <= CLASSES:
+    if math.prod(c + 1 for c in counts) <= CLASSES and not _too_many(
+        tuple(counts), slots, shape.has_root, shape.has_sink
+    ):
         listed = [tuple(r) for r in islice(_class_labels(shape, parts, classes, slots), CLASSES + 1)]
         complete = len(listed) <= CLASSES
         rows += listed[:CLASSES] if complete else []

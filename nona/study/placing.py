@@ -43,6 +43,7 @@ Stage = Literal["formula", "simulation"]
 STAGES: tuple[Stage, ...] = ("simulation", "formula")
 EVENTS = 5_000_000  # simulated at most, of a whole search
 QUICK_EVENTS = 400_000  # of one that answers while a slider moves
+MOST_PREDICTED = 200  # moves of a group that are ordered by the formula
 MOST_TRIED = 32  # moves of a group in one race
 SURE = 0.95  # confidence of the lead of one that lost before, or of a mixture, if it replaces the best
 _FIRST_ROUNDS = 3  # of the races that only find where to begin
@@ -198,9 +199,10 @@ class _Search:
     def _others(self, group: Group, best: Candidate) -> list[Candidate]:
         """The best candidate with another configuration of ``group``; many are ordered by the formula."""
         rows = choices(self.system, group, best.queries)
-        tried = [Candidate("move", group.placed(best.queries, row), best.shares) for row in rows]
+        some = rows[:: -(-len(rows) // MOST_PREDICTED)]  # evenly, of the moves of a wide interior
+        tried = [Candidate("move", group.placed(best.queries, row), best.shares) for row in some]
         tried = [c for c in tried if not same(c.queries, best.queries)]
-        if len(rows) > ALL:
+        if len(tried) > ALL:
             tried = sorted(tried, key=self._predicted_s)[:MOST_TRIED]
         return tried
 

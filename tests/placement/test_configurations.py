@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from placement_helpers import query, random_system, slides, system
 from sizes import examples
 
-from nona.placement import configurations
+from nona.placement import configurations, enumeration
 from nona.placement.enumeration import multiset_partitions
 from nona.placement.proposals import Candidate, choices, groups_of, mixtures, relative_labels, same, starts
 from nona.placement.result import Configuration
@@ -29,6 +29,17 @@ def test_counts_are_those_of_bell_numbers(m):
     if m > 0:
         assert len(configurations.configuration_labels(m)) == bell(m + 2) - 2 * bell(m + 1)
         assert len(configurations.configuration_labels(m, root_free=True, sink_free=True)) == bell(m)
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+def test_classes_of_different_components_are_counted_before_they_are_listed(n, monkeypatch):
+    """Σ S(n, k)·k²: k parts, one of which is on the root's server, and one has the sink."""
+    expected = sum(len(set(p)) ** 2 for p in configurations.set_partitions(n))
+    for limit in (expected - 1, expected):
+        enumeration._too_many.cache_clear()
+        monkeypatch.setattr(enumeration, "CLASSES", limit)
+        assert enumeration._too_many((1,) * n, n + 1, True, True) == (limit < expected)
+    enumeration._too_many.cache_clear()
 
 
 def every_configuration(interior, **choices):
