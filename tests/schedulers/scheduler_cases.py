@@ -125,7 +125,6 @@ def random_view(system, rng, busiest=4):
         rng.exponential(0.01, system.executors),
         *rng.exponential([1e9, 1e-4, 1e-3, 1e-2, 1e6]).tolist(),
         np.floor(rng.exponential(2e8, 2 * system.servers)) * rng.integers(0, 2, 2 * system.servers),
-        rng.integers(0, busiest, len(system.queries) * system.executors),
     )
 
 
