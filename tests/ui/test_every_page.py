@@ -63,7 +63,6 @@ PLAN = {
     **QUERIES,
     "plan": {
         "offers": [{"gpu": DEVICE, "price": 1}, {"gpu": "a30", "mig": "2g.12gb, 2g.12gb"}],
-        "links": [{"capacity": "40 Gbit/s"}],
         "growth": "8%/month",
         "hit": 0.5,
         "mixed": False,
