@@ -6,7 +6,7 @@ from nona.report.guide import TERMS, matching, matching_terms
 from nona.ui.pages.help import FIND, every_section, how_to_list, in_order, section_list, terms_and_keys
 from nona.ui.session.workspace import current
 from nona.ui.widgets.terms import GUIDE_PARAMETER, TERM_PARAMETER
-from studies.tabs import remarks_in_short
+from studies.tabs import network_remarks
 
 state = current()
 term = st.query_params.get(TERM_PARAMETER, "")
@@ -36,4 +36,4 @@ if not (terms_and_keys(query, names) or questions or shown):
         "shorter one.",
         icon=":material/search_off:",
     )
-section_list(shown, {"schedulers": remarks_in_short})
+section_list(shown, {"schedulers": network_remarks})

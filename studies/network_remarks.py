@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from nona.hardware.table_file import shipped_table
 from nona.schedulers.registry import SCHEDULERS
+from nona.tables import Column, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +44,15 @@ def known_remarks() -> tuple[NetworkRemark, ...]:
     True
     """
     return tuple(r for r in REMARKS.values() if r.scheduler in SCHEDULERS)
+
+
+REMARKED = Table[NetworkRemark](
+    "",
+    (
+        Column("system", lambda r: r.system),
+        Column("the slides say", lambda r: r.slides),
+        Column("the remark is", lambda r: r.verdict),
+        Column("view here", lambda r: SCHEDULERS[r.scheduler].network_view.name),
+        Column("its source says", lambda r: f"{r.source} ({r.evidence})"),
+    ),
+)

@@ -25,7 +25,8 @@ import numpy as np
 
 from nona.placement.fixed import idle_presets, place_fixed, spread_placement
 from nona.placement.prediction import predict
-from nona.placement.result import Prediction, SubGraphPlacement
+from nona.placement.result import SubGraphPlacement
+from nona.results.placement import Prediction
 from nona.results.sweeps import SweepReport, SweepRequest
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
@@ -87,20 +88,21 @@ def _reach(scenario: Scenario, sources: Sources, claim: float, name: str) -> Rea
     for _ in range(_HALVINGS):
         room = math.sqrt(low * high)
         theirs, ours = both(room)
-        low, high = (room, high) if theirs.jct_s >= claim * ours.jct_s else (low, room)
+        low, high = (room, high) if theirs.mean_s >= claim * ours.mean_s else (low, room)
     theirs, ours = both(low)
     spare = 1.0 - theirs.network_utilization
-    relaxation_s = 4.0 * theirs.network_wait_s / spare
+    wait_s = math.inf if theirs.network_wait_s is None else theirs.network_wait_s
+    relaxation_s = 4.0 * wait_s / spare
     rate = sum(q.rate for q in start.system.queries)
     return Reach(
         scheduler=name,
         edge=edge,
         at=edge - low,
         room=low,
-        ratio=theirs.jct_s / ours.jct_s,
-        jct_s=theirs.jct_s,
-        nona_jct_s=ours.jct_s,
-        link_wait_s=theirs.network_wait_s,
+        ratio=theirs.mean_s / ours.mean_s,
+        jct_s=theirs.mean_s,
+        nona_jct_s=ours.mean_s,
+        link_wait_s=wait_s,
         relaxation_s=relaxation_s,
         jobs=relaxation_s * rate,
     )

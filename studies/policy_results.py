@@ -160,26 +160,10 @@ class SharingStudy(Document):
     modes: Mapping[str, Mapping[str, SharedOutcome]]
 
 
-class ProfileCurves(Document):
-    """Every policy over load with one set of profiles: setting → report."""
-
-    name: str
-    about: str
-    settings: Mapping[str, OverReport]
-
-
-class ScarceCurve(Document):
-    """Every policy over load with another CPU share of the functions and number of vCPUs of a node."""
-
-    cpu_share: float
-    vcpus: int
-    report: OverReport
-
-
 class ServerlessStudy(Origin):
     """The study: its origin, its size, and the seconds it took.
 
-    ``curves``: a set of profiles each; ``scarcity``: of the setting ``scarce_setting``.
+    ``curves``: setting → every policy over load.
     """
 
     calls: int
@@ -188,7 +172,5 @@ class ServerlessStudy(Origin):
     settings: Mapping[str, StudySetting]
     cutoff: CutoffStudy
     sharing: SharingStudy
-    curves: tuple[ProfileCurves, ...]
-    scarce_setting: str
-    scarcity: tuple[ScarceCurve, ...]
+    curves: Mapping[str, OverReport]
     seconds: float

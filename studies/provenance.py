@@ -56,9 +56,9 @@ def made_by(study: str, settings: Any) -> dict[str, Any]:
 def command_line(study: str, settings: Any) -> str:
     """The command that makes a study's results again.
 
-    >>> from studies.network_views import NetworkViewSettings
-    >>> command_line("network-views", NetworkViewSettings(jobs=900, schedulers=("nona", "spread")))
-    'nona study network-views --json --jobs 900 --scheduler nona --scheduler spread'
+    >>> from studies.decisions import DecisionSettings
+    >>> command_line("decisions", DecisionSettings(jobs=900, networks=("alexnet", "gpt2")))
+    'nona study decisions --json --jobs 900 --network alexnet --network gpt2'
     """
     words = ["nona", "study", study, "--json"]
     for one in choices(settings):

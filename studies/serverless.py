@@ -8,6 +8,7 @@ Every policy of a setting gets the same calls and noise.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ import numpy as np
 
 from nona.experiments import kept_pool
 from nona.options import Options
-from nona.results.serverless import OverRequest, Spread
+from nona.results.serverless import OverReport, OverRequest, Spread
 from nona.scenario.file import load_scenario
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import RunOptions
@@ -28,12 +29,14 @@ from nona.serverless.policies.registry import get_policy, policy_names
 from nona.serverless.system import ServerlessSystem
 from nona.sources.samples import scenario_path
 from nona.study.serverless.comparisons import ways_for
+from nona.study.serverless.knees import policies_over
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import oracle_outcome, with_sharing
 from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
 from nona.study.settings import choice
 from nona.study.sweep_numbers import LOAD, number_named, with_value
 from studies.policy_results import (
+    Cell,
     CutoffPoint,
     CutoffStudy,
     MeasuredSearches,
@@ -43,13 +46,6 @@ from studies.policy_results import (
     StudySetting,
 )
 from studies.provenance import Hear, check_least, origin, rounded_result, unheard
-from studies.serverless_parts import (
-    PROFILE_SETS,
-    SCARCE,
-    cell,
-    profile_curves,
-    scarce_curves,
-)
 
 EVERY_SEARCH: Options = {"slack_resolution": 0.0}  # nothing is looked up
 
@@ -121,10 +117,15 @@ _SPANS = {
     "settings": 0.06,
     "cutoff": 0.03,
     "sharing": 0.03,
-    "load": 0.4,
-    "scarcity": 0.16,
+    "load": 0.86,
 }
-SCARCE_SETTING = 1  # number of the setting in which vCPUs are made scarce
+# Factors on each setting's load: the same calls per second in all three, and more where knees are.
+VALUES: Mapping[str, tuple[float, ...]] = {
+    "strict_light": (1.0, 2.0, 3.0, 4.0, 4.5, 5.0),
+    "moderate_normal": (0.5, 1.0, 1.5, 2.0, 2.25, 2.5),
+    "relaxed_heavy": (0.25, 0.5, 0.75, 1.0, 1.125, 1.25),
+}
+USUAL_VALUES = (0.5, 1.0, 1.5, 2.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +134,7 @@ class StudySettings:
 
     ``calls`` and ``replications`` of the three settings, the cut-off and the sharing; ``small`` calls of
     each run over load, whose replications are at least ``2 * few``. ``seed``: the scenarios' where it is
-    ``None``. ``loads``: factors in place of the usual ones; ``profile_sets`` and ``scarce``: the first so
-    many only.
+    ``None``. ``loads``: factors in place of the usual ones.
     """
 
     calls: int = choice(1500, "calls measured per run", least=1)
@@ -145,8 +145,6 @@ class StudySettings:
     settings: tuple[str, ...] = SETTINGS
     cutoffs_s: tuple[float, ...] = CUTOFFS_S
     loads: tuple[float, ...] | None = None
-    profile_sets: int | None = None
-    scarce: int | None = None
 
     def __post_init__(self) -> None:
         check_least(self)
@@ -188,9 +186,6 @@ def _study(chosen: StudySettings, pool: TaskPool, on_progress: Hear) -> Serverle
         most=4 * chosen.few,
         close=0.08,
     )
-    scarce_name = chosen.settings[min(SCARCE_SETTING, len(chosen.settings) - 1)]
-    sets, scarce = PROFILE_SETS[: chosen.profile_sets], SCARCE[: chosen.scarce]
-    curves = profile_curves(scenarios, asked, pool, of("load"), sets)
     return ServerlessStudy(
         **origin("serverless", chosen),
         seed=setting(chosen.settings[0], chosen.seed).seed,
@@ -200,9 +195,7 @@ def _study(chosen: StudySettings, pool: TaskPool, on_progress: Hear) -> Serverle
         settings=_settings(chosen, pool, of("settings")),
         cutoff=_cutoff(chosen, pool, of("cutoff")),
         sharing=_sharing(chosen, pool, of("sharing")),
-        curves=curves,
-        scarce_setting=scarce_name,
-        scarcity=scarce_curves(scenarios[scarce_name], scarce_name, asked, pool, of("scarcity"), scarce),
+        curves=_curves(scenarios, asked, pool, of("load")),
         seconds=time.perf_counter() - begin,
     )
 
@@ -239,7 +232,7 @@ def _setting(chosen: StudySettings, scenario: Scenario, done: Mapping[str, Done]
         scenario=scenario.name,
         policies={p: d.summary for p, d in done.items()},
         oracle=oracle_outcome(system, RunOptions(calls=chosen.calls), chosen.replications),
-        cells={p: cell(d, slo_s) for p, d in done.items()},
+        cells={p: _cell(d, slo_s) for p, d in done.items()},
     )
 
 
@@ -268,6 +261,43 @@ def _sharing(chosen: StudySettings, pool: TaskPool, tell: Tell) -> SharingStudy:
     done = iter(run_tasks(tasks, pool, tell))
     modes = {mode: {p: SharedOutcome.like(next(done).summary) for p in policies} for mode in ways_for()}
     return SharingStudy(scenario=scenario.name, modes=modes)
+
+
+def _cell(done: Done, slo_s: Sequence[float]) -> Cell:
+    """The numbers of a task, with the SLOs of the applications."""
+    summary = done.summary
+    applications = list(zip(summary.applications.values(), slo_s, strict=True))
+    means = [(_of_slo(a.latency_s.mean, s), a.calls) for a, s in applications]
+    missed = summary.configuration_miss_rate
+    return Cell(
+        hits=tuple(r.all.hit_rate for r in done.runs),
+        costs=tuple(r.all.cost_per_call for r in done.runs),
+        miss=None if missed is None else missed.mean,
+        search_s=summary.search_s.mean,
+        fill=tuple(_of_slo(a.latency_s.p50, s) for a, s in applications),
+        mean_fill=sum(m * n for m, n in means) / sum(n for _, n in means),
+        state=summary.state,
+    )
+
+
+def _of_slo(latency_s: float | None, slo_s: float) -> float:
+    return math.nan if latency_s is None else latency_s / slo_s
+
+
+def _curves(
+    scenarios: Mapping[str, Scenario], asked: OverRequest, pool: TaskPool, tell: Tell
+) -> dict[str, OverReport]:
+    """Every policy over load in every setting; over :data:`VALUES` and beyond, unless loads are asked for."""
+    curves = {}
+    for n, (name, scenario) in enumerate(scenarios.items()):
+
+        def part(share: float, text: str, report: object, n: int = n) -> None:
+            tell((n + share) / len(scenarios))
+
+        values = VALUES.get(name, USUAL_VALUES)
+        own = asked if asked.values else asked.model_copy(update={"values": values, "extend": True})
+        curves[name] = policies_over(scenario, own, pool=pool, on_progress=part)
+    return curves
 
 
 def with_load(scenario: Scenario, factor: float) -> Scenario:

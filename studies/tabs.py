@@ -35,6 +35,7 @@ from nona.units import duration
 from studies import measured_batches, measured_language
 from studies.agreement import EFFORTS
 from studies.known_systems import known_systems
+from studies.network_remarks import REMARKED, known_remarks
 from studies.policy_results import (
     ElasticStudy,
     ServerlessStudy,
@@ -45,7 +46,6 @@ from studies.published_latencies import WEAK_POINTS, ValidationSummary, reading,
 from studies.reports import (
     decisions,
     elastic,
-    network_views,
     paper,
     serverless,
     serverless_tables,
@@ -58,7 +58,6 @@ from studies.reports.decision_figures import heat_figure, ratios_figure
 from studies.results import (
     DecisionStudy,
     MeasuredBatches,
-    NetworkViewsStudy,
     PaperStudy,
     TheoryProgress,
     TheoryResult,
@@ -125,31 +124,21 @@ def _decisions() -> None:
 
 def _network_views(state: AppState) -> None:
     st.subheader("Network views: who sees the network?")
-    data = stored_result(NetworkViewsStudy)
     levels = "; ".join(f"**{view.name}** {plain(meaning)}" for view, meaning in VIEW_MEANINGS.items())
     st.markdown(
         f"The {term('network view')} of a scheduler says what it may see of the network: {levels}. The "
-        "engines hide whatever lies above it: no decision of N0 to N3 depends on the queue of the link. "
-        + REMARKS
+        "engines hide whatever lies above it: no decision of N0 to N3 depends on the queue of the link."
     )
-    alt = "Mean JCT of each scheduler on an idle and on a loaded link"
-    _pictured(network_views.presented(data), network_views.network_views_figure(data), "network-views", alt)
+    network_remarks()
 
 
-REMARKS = (
-    "The slides of the talk on Nona (CloudNet 2024) say what other systems know of the network. The table "
-    "compares each remark with the view that the system's scheduler has in this app. Two figures show what "
-    "it costs not to see the queue: the mean JCT on an idle and on a loaded link, with the same jobs."
-)
-
-
-def remarks_in_short() -> None:
-    data = stored_result(NetworkViewsStudy)
-    st.caption(plain(network_views.planned_text(data)))
-    st.markdown(REMARKS)
-    for shown in network_views.presented(data).tables:
-        if shown.key != "network-views":
-            table(shown.rows, shown.key, shown.heading)
+def network_remarks() -> None:
+    """What the slides say of other systems, beside the views of their schedulers here."""
+    st.markdown(
+        "The slides of the talk on Nona (CloudNet 2024) say what other systems know of the network. The "
+        "table compares each remark with the view that the system's scheduler has in this app."
+    )
+    table(REMARKED.of(known_remarks()), "network-remarks", "What the slides remark, and what sources say")
 
 
 @st.cache_resource(show_spinner="Simulating the measured queries")
@@ -375,16 +364,8 @@ def _slides_charts(data: ServerlessStudy) -> None:
 
 
 def _loads(data: ServerlessStudy) -> None:
-    left, right = st.columns(2)
-    with left:
-        hint = "How the functions' times depend on batch and vGPUs."
-        name = choose_one("Profiles", [c.name for c in data.curves], "study-profiles", hint)
-    curves = next(c for c in data.curves if c.name == name)
-    with right:
-        setting = choose_one("Setting ", list(curves.settings), "study-load-setting", "SLO and base load.")
-    report = curves.settings[setting]
-    st.caption(plain(f"{curves.name}: {curves.about}."))
-    over_charts(report, "study-over")
+    setting = choose_one("Setting ", list(data.curves), "study-load-setting", "SLO and base load.")
+    over_charts(data.curves[setting], "study-over")
 
 
 def _validation_tiles(summary: ValidationSummary) -> None:

@@ -195,6 +195,6 @@ def idle_presets(system: System) -> tuple[str, ...]:
     chosen = []
     for query in system.queries:
         alone = replace(quiet, queries=(replace(query, rate=_RARE),))
-        jct_s = {name: predict(alone, [place_fixed(alone, query, name)]).jct_s for name in PRESETS}
+        jct_s = {name: predict(alone, [place_fixed(alone, query, name)]).mean_s for name in PRESETS}
         chosen.append(min(PRESETS, key=jct_s.__getitem__))
     return tuple(chosen)

@@ -11,14 +11,9 @@ from nona.arrays import Floats
 from nona.placement.capacity import check_feasible
 from nona.placement.link_waits import wait_per_byte
 from nona.placement.model import Known, Model, Value, link_price, objective_s, value_at
-from nona.placement.result import (
-    ClassPrediction,
-    LinkPrediction,
-    Prediction,
-    QueryPrediction,
-    SubGraphPlacement,
-)
+from nona.placement.result import SubGraphPlacement
 from nona.placement.spans import COMPUTE, LINK, TRANSFER, VISITS
+from nona.results.placement import PredictedClass, PredictedLink, PredictedTimes, Prediction
 from nona.system import System
 
 
@@ -83,13 +78,16 @@ def as_model(
     return Model(evaluated.system, rows, shares), x
 
 
+_PARTS = ("compute_s", "transfer_s", "network_wait_s", "server_wait_s")
+
+
 def prediction_of(model: Model, value: Value) -> Prediction:
     """The :class:`Prediction` of an evaluated point."""
     queries = []
     for t, visit_s in zip(value.terms, value.server_wait_s.tolist(), strict=True):
         wait = t[LINK] * value.link_wait if t[LINK] > 0 else 0.0
         parts = (float(t[COMPUTE]), float(t[TRANSFER]), float(wait), float(t[VISITS] * visit_s))
-        queries.append(QueryPrediction(sum(parts), *parts))
+        queries.append(PredictedTimes(jct_s=sum(parts), **dict(zip(_PARTS, parts, strict=True))))
     used = model.system.class_weights
     return Prediction(
         jct_s=objective_s(model, value),
@@ -100,7 +98,7 @@ def prediction_of(model: Model, value: Value) -> Prediction:
         congestion_price_s_per_byte=congestion_price(model, value),
         queries=tuple(queries),
         classes=tuple(
-            ClassPrediction(name, int(n), float(rho), float(wait))
+            PredictedClass(executor_class=name, executors=int(n), utilization=float(rho), wait_s=float(wait))
             for name, n, rho, wait in zip(
                 model.system.class_names,
                 model.system.class_counts,
@@ -158,22 +156,23 @@ def congestion_price(model: Model, value: Value) -> float:
     return rate * weighted * by_rho / model.system.capacity
 
 
-def _links(model: Model, value: Value) -> tuple[LinkPrediction, ...]:
+def _links(model: Model, value: Value) -> tuple[PredictedLink, ...]:
     """The wait at every role of links; at the one link where there is but one, none with one server."""
-    if value.traffic is not None:
+    traffic = value.traffic
+    if traffic is not None:
         return tuple(
-            LinkPrediction(
-                r.name,
-                r.kind,
-                r.links,
-                r.share,
-                r.capacity,
-                r.utilization(value.traffic.load),
-                r.wait_s(value.traffic),
-            )
+            PredictedLink.like(r, utilization=r.utilization(traffic.load), wait_s=r.wait_s(traffic))
             for r in model.roles
         )
     if model.system.servers < 2:
         return ()
-    wait_s = _network_wait_s(model, value)
-    return (LinkPrediction("link", "link", 1, 1.0, model.system.capacity, value.link_utilization, wait_s),)
+    link = PredictedLink(
+        name="link",
+        kind="link",
+        links=1,
+        share=1.0,
+        capacity=model.system.capacity,
+        utilization=value.link_utilization,
+        wait_s=_network_wait_s(model, value),
+    )
+    return (link,)

@@ -25,10 +25,11 @@ from nona.placement.enumeration import candidates
 from nona.placement.messages import Candidates, Link
 from nona.placement.model import Model, build_model, value_at
 from nona.placement.prediction import prediction_of
-from nona.placement.result import Certificate, Placement
+from nona.placement.result import Placement
 from nona.placement.shares import Solved, Wanted, choose_shares, share_notes
 from nona.placement.solver.descent import descend_from_starts
 from nona.placement.solver.solution import Solution, placements
+from nona.results.placement import CertifiedOptimum
 from nona.system import System
 
 GAP = 2e-5  # that the solver aims at
@@ -73,7 +74,7 @@ def solve(
         seconds=time.perf_counter() - began,
         notes=(*_restrictions(solution), *share_notes(model, solution.x), *_assumptions(system)),
         class_shares=model.class_shares,
-        formula=Certificate(solution.value_s, min(certified.lower_bound_s, solution.value_s)),
+        formula=CertifiedOptimum.of(solution.value_s, min(certified.lower_bound_s, solution.value_s)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -56,14 +57,22 @@ class PlacedSubgraph(SubgraphEnds):
         return float(sum(c.probability for c in self.configurations if not c.is_local))
 
 
-class PlacedModel(Document):
-    """One row of the workload: mean JCT by formula, the parts of its longest path, and its sub-graphs."""
+class PredictedTimes(Document):
+    """Mean JCT of one row of the workload by formula, seconds, and the parts of its longest path.
+
+    The four parts follow the path that is longest in expectation and add up to ``jct_s``.
+    """
 
     jct_s: Figure
     compute_s: Figure
     transfer_s: Figure
     network_wait_s: Figure
     server_wait_s: Figure
+
+
+class PlacedModel(PredictedTimes):
+    """The same with the configurations of its sub-graphs."""
+
     subgraphs: tuple[PlacedSubgraph, ...]
 
 
@@ -104,9 +113,10 @@ class PredictedClass(Document):
 
 
 class PredictedLink(Document):
-    """The links of one role: a message crosses one of them with probability ``share``.
+    """The links of one role that are alike: a message crosses one of them with probability ``share``.
 
-    ``capacity`` in bytes/s, ``wait_s`` the mean wait of a message there.
+    ``capacity`` in bytes/s, ``utilization`` with background, ``wait_s`` the mean wait of a message there.
+    The mean wait on its whole way is Σ share·wait_s.
     """
 
     name: str
@@ -119,7 +129,12 @@ class PredictedLink(Document):
 
 
 class PredictedMix(Document):
-    """The prediction for the whole mix, by formula; waits are of one message and of one visit."""
+    """The prediction for the whole mix, by formula; waits are of one message and of one visit.
+
+    ``compute_utilization`` is the mean over all executors; ``classes`` has it for each class.
+    ``congestion_price_s_per_byte`` is the increase of the mean JCT, times the total query rate,
+    per byte/s of extra traffic: the marginal cost that one more byte causes to everyone.
+    """
 
     jct_s: Figure
     network_wait_s: Figure
@@ -127,8 +142,24 @@ class PredictedMix(Document):
     network_utilization: float
     compute_utilization: float
     congestion_price_s_per_byte: Figure
-    classes: tuple[PredictedClass, ...]
-    links: tuple[PredictedLink, ...]
+    classes: tuple[PredictedClass, ...] = ()
+    links: tuple[PredictedLink, ...] = ()
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether no link is overloaded; executors are checked before there is a prediction."""
+        return self.network_utilization < 1.0
+
+    @property
+    def mean_s(self) -> float:
+        """The mean JCT in seconds, ``inf`` where it is not known."""
+        return math.inf if self.jct_s is None else self.jct_s
+
+
+class Prediction(PredictedMix):
+    """The same with the times of each row of the workload."""
+
+    queries: tuple[PredictedTimes, ...] = ()
 
 
 class SimulatedTimes(Document):
@@ -154,15 +185,16 @@ class SimulatedModel(SimulatedTimes):
 class SimulatedPlacement(SimulatedTimes):
     """The same of the whole mix, and of each row of the workload.
 
-    ``jobs``: jobs behind the figures; ``candidates``: placements that were compared. ``lead``: how much
-    better this one was than the next, as a share of its mean (of the jobs, where SLOs were the objective),
-    with its standard error; ``None`` without another. ``steady``: all jobs were completed.
+    All by random numbers that no choice has seen. ``jobs``: jobs behind the figures; ``candidates``:
+    placements that were compared, 1 where none was. ``lead``: how much better this one was than the nearest
+    of those it raced with, as a share of its mean (of the jobs, where SLOs were the objective), with its
+    standard error; ``None`` without another. ``steady``: all jobs were completed.
     """
 
     jobs: int
-    candidates: int
-    lead: Figure
-    lead_error: Figure
+    candidates: int = 1
+    lead: Figure = None
+    lead_error: Figure = None
     steady: bool
     models: Mapping[str, SimulatedModel]
 
@@ -187,9 +219,19 @@ class SearchProgress(Document):
 class CertifiedOptimum(Document):
     """The formula's optimum: its mean JCT by formula, the certified bound below it, and the gap."""
 
-    objective_s: Figure
-    lower_bound_s: Figure
-    gap: Figure
+    objective_s: float
+    lower_bound_s: float
+    gap: float
+
+    @classmethod
+    def of(cls, objective_s: float, lower_bound_s: float) -> CertifiedOptimum:
+        """The optimum with its gap, (objective − lower bound) / objective.
+
+        >>> CertifiedOptimum.of(2.0, 1.5).gap
+        0.25
+        """
+        gap = (objective_s - lower_bound_s) / objective_s if objective_s > 0 else 0.0
+        return cls(objective_s=objective_s, lower_bound_s=lower_bound_s, gap=gap)
 
 
 class PlacementReport(Document):

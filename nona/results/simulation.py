@@ -211,7 +211,14 @@ class WarmupReport(Document):
 
 
 class PrecisionReport(Document):
-    """The relative precision of the means that was asked for, and whether it was reached."""
+    """The relative precision of the means that was asked for, and whether it was reached.
+
+    ``target``: greatest relative error γ of a mean; ``bound``: γ/(1+γ): the half-width of an interval over
+        its mean may be at most this.
+    ``relative_half_width``: scheduler → half-width / mean of its JCT; ``None`` without a mean to speak of.
+    ``not_reached``: schedulers above the bound; ``overloaded``: those without a steady state, of which
+        nothing is asked.
+    """
 
     target: float
     bound: float

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -247,7 +246,7 @@ def build_live(system: System, placement: Placement, live: bool) -> LiveTables:
         core_s=core_s,
         latency_s=system.latency_s,
         core_bytes_s=system.capacity,
-        price_s=price_s if math.isfinite(price_s) else 0.0,
+        price_s=price_s or 0.0,
         live=int(live and system.topology is None),
         expected=_expected_of(system, others),
         quota=np.ones(len(system.queries)),

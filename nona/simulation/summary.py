@@ -29,6 +29,7 @@ from nona.results.simulation import (
     ModelResult,
     Parts,
     Percentile,
+    PrecisionReport,
     Resources,
     SchedulerResult,
 )
@@ -426,26 +427,6 @@ Runs = Mapping[str, tuple[Records, ...]]
 RunMore = Callable[[int, int], Runs]
 
 
-@dataclass(frozen=True, slots=True)
-class Precision:
-    """Precision of the means.
-
-    ``target``: greatest relative error γ of a mean that was asked for.
-    ``bound``: γ/(1+γ): the half-width of an interval over its mean may be at most this.
-    ``replications``: runs of each scheduler.
-    ``relative``: scheduler → half-width / mean of its JCT; ``nan`` where there is no mean to speak of.
-    ``not_reached``: schedulers above the bound.
-    ``overloaded``: schedulers without a steady state: they have no mean, and nothing is asked of them.
-    """
-
-    target: float
-    bound: float
-    replications: int
-    relative: Mapping[str, float]
-    not_reached: tuple[str, ...]
-    overloaded: tuple[str, ...]
-
-
 def relative_bound(target: float) -> float:
     """γ/(1+γ): a half-width below this share of the *estimate* keeps the error below γ of the truth.
 
@@ -459,7 +440,7 @@ def relative_bound(target: float) -> float:
     return target / (1 + target)
 
 
-def precision_of(means: Mapping[str, ArrayLike], target: float, overloaded: Sequence[str]) -> Precision:
+def precision_of(means: Mapping[str, ArrayLike], target: float, overloaded: Sequence[str]) -> PrecisionReport:
     """The precision of replication means; those of ``overloaded`` schedulers do not count.
 
     >>> precision_of({"a": [1.0, 1.1], "b": [1.0, 1.0]}, 0.1, ()).not_reached
@@ -470,10 +451,18 @@ def precision_of(means: Mapping[str, ArrayLike], target: float, overloaded: Sequ
     relative = {n: math.nan if n in overloaded else i.relative for n, i in by_scheduler.items()}
     missed = tuple(n for n, r in relative.items() if n not in overloaded and not r <= bound)
     count = max((np.size(values) for values in means.values()), default=0)
-    return Precision(target, bound, count, relative, missed, tuple(overloaded))
+    return PrecisionReport(
+        target=target,
+        bound=bound,
+        replications=count,
+        reached=not missed,
+        relative_half_width=relative,
+        not_reached=missed,
+        overloaded=tuple(overloaded),
+    )
 
 
-def next_count(precision: Precision, at_most: int) -> int:
+def next_count(precision: PrecisionReport, at_most: int) -> int:
     """Return the replications at the next look, as the widest interval predicts, at most twice as many.
 
     A half-width shrinks like 1/√n, so n·(relative/bound)² should do.
@@ -482,15 +471,16 @@ def next_count(precision: Precision, at_most: int) -> int:
     8
     """
     n = precision.replications
-    ratios = [precision.relative[name] / precision.bound for name in precision.not_reached]
-    if any(not r * r <= 2 for r in ratios):  # far off, or no mean at all
+    wide = [precision.relative_half_width[name] for name in precision.not_reached]
+    ratios = [math.inf if half is None else half / precision.bound for half in wide]
+    if any(r * r > 2 for r in ratios):  # far off, or no mean at all
         return min(at_most, 2 * n)
     return min(at_most, max(n + 1, *(math.ceil(n * r * r) for r in ratios)))
 
 
 def run_to_precision(
     run: RunMore, target: float, at_least: int = FEWEST, at_most: int = 64
-) -> tuple[dict[str, tuple[Records, ...]], Precision]:
+) -> tuple[dict[str, tuple[Records, ...]], PrecisionReport]:
     """Run replications until every steady scheduler's mean JCT is precise enough.
 
     All schedulers get the same replications, so that differences between them can be paired.

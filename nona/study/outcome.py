@@ -158,7 +158,7 @@ def _if_times_off(system: System, report: PlacementReport, models: Sequence[Mode
 def full_report(study: Study, placement: Placement) -> PlacementReport:
     """The report on a simulated placement, with a warning where the formula was not tested."""
     warning = untested(study.system, placement.prediction)
-    return placement_report(study.system, placement, study.scenario.labels, warning)
+    return placement_report(study.system, placement, warning)
 
 
 def model_facts(study: Study) -> dict[str, ModelFacts]:

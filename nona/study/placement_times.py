@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from nona.arrays import Bools, Floats
-from nona.placement.result import JobTimes, Placement, Queries, Simulated
+from nona.placement.result import Placement, Queries
+from nona.results.placement import SimulatedModel, SimulatedPlacement, SimulatedTimes
 from nona.schedulers.sampling import NONA
 from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.run import AUTO, RunOptions, RunTimes, engine_named, job_times
@@ -24,7 +25,7 @@ _FIRST = 3_000_000  # number of the first replication: nobody else uses these ra
 
 def simulated_figures(
     system: System, queries: Queries, shares: Floats | None, events: int = FIGURE_EVENTS
-) -> Simulated:
+) -> SimulatedPlacement:
     """Simulate a placement in :data:`RUNS` runs of about ``events`` events in all.
 
     Figures of two placements have common random numbers.
@@ -43,16 +44,19 @@ def simulated_figures(
     return figures_of(system, runs)
 
 
-def figures_of(system: System, runs: Sequence[RunTimes]) -> Simulated:
+def figures_of(system: System, runs: Sequence[RunTimes]) -> SimulatedPlacement:
     """Figures of a placement from its runs; fewer than :data:`RUNS` give the interval by batch means."""
     slo_s = np.array([np.nan if q.slo_s is None else q.slo_s for q in system.queries])
     steady = not any(run.state == "overloaded" or np.isnan(run.times_s).any() for run in runs)
     every = [np.ones(len(run.query), dtype=bool) for run in runs]
-    return Simulated(
-        mix=_figures(runs, every, slo_s, steady),
-        queries=tuple(
-            _figures(runs, [run.query == j for run in runs], slo_s, steady) for j in range(len(slo_s))
-        ),
+    return SimulatedPlacement.like(
+        _figures(runs, every, slo_s, steady),
+        models={
+            q.name: SimulatedModel.like(
+                _figures(runs, [run.query == j for run in runs], slo_s, steady), slo_s=q.slo_s
+            )
+            for j, q in enumerate(system.queries)
+        },
         steady=steady,
         jobs=sum(len(run.query) for run in runs),
     )
@@ -63,7 +67,7 @@ def simulated(system: System, placement: Placement) -> Placement:
     return replace(placement, simulated=simulated_figures(system, placement.queries, placement.class_shares))
 
 
-def _figures(runs: Sequence[RunTimes], kept: Sequence[Bools], slo_s: Floats, steady: bool) -> JobTimes:
+def _figures(runs: Sequence[RunTimes], kept: Sequence[Bools], slo_s: Floats, steady: bool) -> SimulatedTimes:
     times = [run.times_s[k] for run, k in zip(runs, kept, strict=True)]
     limits = [slo_s[run.query[k]] for run, k in zip(runs, kept, strict=True)]
     whole, limit = np.concatenate(times), np.concatenate(limits)
@@ -71,11 +75,11 @@ def _figures(runs: Sequence[RunTimes], kept: Sequence[Bools], slo_s: Floats, ste
     late = ~(whole[asked] <= limit[asked] * (1 + 1e-9))
     misses = float(late.mean()) if asked.any() else None
     if not steady or not len(whole):
-        none = np.inf if not steady else np.nan
-        return JobTimes(none, (np.nan, np.nan), none, none, none, misses)
+        return SimulatedTimes(mean=None, ci95=None, p50=None, p95=None, p99=None, misses=misses)
     filled = [t for t in times if len(t)]
     interval = (
         mean_interval([t.mean() for t in filled]) if len(filled) >= RUNS else overlapping_batch_means(whole)
     )
     p50, p95, p99 = np.percentile(whole, (50, 95, 99)).tolist()
-    return JobTimes(float(whole.mean()), (interval.low, interval.high), p50, p95, p99, misses)
+    mean = float(whole.mean())
+    return SimulatedTimes(mean=mean, ci95=interval.ends, p50=p50, p95=p95, p99=p99, misses=misses)

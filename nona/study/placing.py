@@ -29,10 +29,10 @@ from nona.placement.capacity import allowed_classes, check_feasible, default_sha
 from nona.placement.model import Known
 from nona.placement.prediction import link_utilization, predict
 from nona.placement.proposals import ALL, Candidate, Group, choices, groups_of, mixtures, same, starts
-from nona.placement.result import Objective, Placement, Prediction, Simulated
+from nona.placement.result import Objective, Placement
 from nona.placement.shares import is_choice, starting_shares
 from nona.placement.solve import solve
-from nona.results.placement import SearchStep
+from nona.results.placement import Prediction, SearchStep, SimulatedPlacement
 from nona.schedulers.sampling import NONA
 from nona.schedulers.sampling_tables import build_tables
 from nona.study.placement_times import figures_of, simulated_figures
@@ -255,7 +255,7 @@ class _Search:
 
     def _predicted_s(self, candidate: Candidate) -> float:
         prediction = self.predicted(candidate)
-        return math.inf if prediction is None or math.isnan(prediction.jct_s) else prediction.jct_s
+        return math.inf if prediction is None else prediction.mean_s
 
     def predicted(self, candidate: Candidate) -> Prediction | None:
         """By formula; ``None`` where executors are overloaded."""
@@ -271,7 +271,7 @@ class _Search:
         """
         return self._placement(candidate, simulated_figures(self.system, candidate.queries, candidate.shares))
 
-    def _placement(self, candidate: Candidate, figures: Simulated) -> Placement:
+    def _placement(self, candidate: Candidate, figures: SimulatedPlacement) -> Placement:
         formula = self._formula
         lead, error = self._lead or (None, None)
         return Placement(
@@ -282,7 +282,9 @@ class _Search:
             notes=() if formula is None else formula.notes,
             class_shares=candidate.shares,
             formula=None if formula is None else formula.formula,
-            simulated=replace(figures, candidates=max(self._compared, 1), lead=lead, lead_error=error),
+            simulated=SimulatedPlacement.like(
+                figures, candidates=max(self._compared, 1), lead=lead, lead_error=error
+            ),
             objective=self.objective,
         )
 
@@ -298,7 +300,8 @@ class _Search:
         best = min((placement, *(self.placement(c) for c in others)), key=_figure)
         if best is placement or best.simulated is None:
             return placement
-        return replace(best, simulated=replace(best.simulated, lead=None, lead_error=None))
+        unled = SimulatedPlacement.like(best.simulated, lead=None, lead_error=None)
+        return replace(best, simulated=unled)
 
     def _after_run(self) -> None:
         self._runs += 1
@@ -307,7 +310,7 @@ class _Search:
 
 def _figure(placement: Placement) -> float:
     """What the objective of a placement counts, by its figures."""
-    misses = placement.simulated.mix.misses if placement.simulated and placement.objective == "slo" else None
+    misses = placement.simulated.misses if placement.simulated and placement.objective == "slo" else None
     return placement.objective_s if misses is None else misses
 
 
@@ -365,7 +368,7 @@ class SearchSteps:
         step = SearchStep(
             elapsed_s=elapsed_s,
             mean_s=placement.objective_s,
-            ci95=None if simulated is None else simulated.mix.ci95_s,
+            ci95=None if simulated is None else simulated.ci95,
             origin=f"{origin} {before + 1}" if before else origin,
             candidates=1 if simulated is None else simulated.candidates,
         )

@@ -52,7 +52,6 @@ FILES = {
     "DecisionStudy": "decisions",
     "PredictionMap": "prediction_map",
     "PaperStudy": "paper",
-    "NetworkViewsStudy": "network_views",
     "ServerlessStudy": "serverless",
     "TrainingStudy": "training",
     "ElasticStudy": "elastic",

@@ -21,6 +21,7 @@ from nona.experiments import ProcessPool
 from nona.placement.capacity import default_shares, executor_utilization, least_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.result import Placement
+from nona.results.simulation import PrecisionReport
 from nona.scenario.schema import SimulationSpec
 from nona.scenario.values import NamedSpec
 from nona.schedulers.base import Prepared, Scheduler
@@ -37,7 +38,7 @@ from nona.simulation.replications import (
 from nona.simulation.run import AUTO, RunOptions
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import PILOT_FIRST, PILOT_RUNS, SHORT_FIRST, Warmup, common_warmup
-from nona.simulation.summary import Precision, SchedulerSummary, run_to_precision, summarize
+from nona.simulation.summary import SchedulerSummary, run_to_precision, summarize
 from nona.study.cache import StudyCache
 from nona.study.placement_times import simulated
 from nona.study.placing import OnBetter, OnPlacing, ignore, place_system
@@ -100,7 +101,9 @@ def _pilot_share(spec: SimulationSpec) -> float:
     return PILOT_RUNS / (PILOT_RUNS + spec.replications) if spec.warmup == "mser" else 0.0
 
 
-def _replicate(runner: Runner, spec: SimulationSpec, options: RunOptions) -> tuple[Found, Precision | None]:
+def _replicate(
+    runner: Runner, spec: SimulationSpec, options: RunOptions
+) -> tuple[Found, PrecisionReport | None]:
     """The replications: as many as the scenario says, or until its precision is reached."""
     begin = _pilot_share(spec)
     if spec.precision is None:
@@ -192,12 +195,14 @@ def _with_stopped_warmup(warmup: Warmup, jobs: int, stopped: Found) -> Warmup:
     return replace(warmup, jobs=max(warmup.jobs, auto_warmup(jobs)))
 
 
-def _with_stopped_precision(precision: Precision | None, stopped: Found) -> Precision | None:
+def _with_stopped_precision(precision: PrecisionReport | None, stopped: Found) -> PrecisionReport | None:
     """The precision with the ``stopped`` schedulers among the overloaded ones, which have none."""
     if precision is None or not stopped:
         return precision
-    relative = {**precision.relative, **dict.fromkeys(stopped, math.nan)}
-    return replace(precision, relative=relative, overloaded=(*precision.overloaded, *stopped))
+    relative = {**precision.relative_half_width, **dict.fromkeys(stopped)}
+    return PrecisionReport.like(
+        precision, relative_half_width=relative, overloaded=(*precision.overloaded, *stopped)
+    )
 
 
 SimulationProgress = ReplicationProgress
@@ -224,7 +229,7 @@ class SimulationResult:
     records: Mapping[str, tuple[Records, ...]]
     placement: Placement | None
     warmup: Warmup
-    precision: Precision | None
+    precision: PrecisionReport | None
     seconds: float
 
 
@@ -291,15 +296,13 @@ def predictions(study: Study, placement: Placement | None) -> dict[str, float | 
         return means_s
     names = {s.name for s in study.scenario.schedulers}
     if placement is not None and "nona" in names:
-        jct_s = placement.prediction.jct_s
-        means_s["nona"] = jct_s if math.isfinite(jct_s) else None
+        means_s["nona"] = placement.prediction.jct_s
     for name, fixed in (("local", local_placement), ("spread", spread_placement)):
         if name in names:
             try:
-                jct_s = fixed(study.system).prediction.jct_s
+                means_s[name] = fixed(study.system).prediction.jct_s
             except PlacementError:  # the executors themselves are overloaded
-                jct_s = math.inf
-            means_s[name] = jct_s if math.isfinite(jct_s) else None
+                means_s[name] = None
     return means_s
 
 
@@ -340,7 +343,7 @@ def simulate(
     overloaded = {n for n in names if beyond_capacity(study.system, n, solved)}
     certain = [n for n in names if n in overloaded or not _is_steady(predicted.get(n, 0.0))]
 
-    def result(runs: Found, warmup: Warmup, precision: Precision | None = None) -> SimulationResult:
+    def result(runs: Found, warmup: Warmup, precision: PrecisionReport | None = None) -> SimulationResult:
         ordered = {
             s.name: judged(runs[s.name], s.name in overloaded)
             for s in study.scenario.schedulers
@@ -383,7 +386,7 @@ def _runs(
     options: RunOptions,
     certain: Sequence[str],
     take: Callable[[Found, Warmup], None],
-) -> tuple[Warmup, Found, Precision | None]:
+) -> tuple[Warmup, Found, PrecisionReport | None]:
     """Warm-up, runs and precision: short runs first, then whole ones of the schedulers that stand them."""
     share = SHORT_JOBS / (SHORT_JOBS + spec.jobs * spec.replications) if spec.jobs > SHORT_JOBS else 0.0
     stopped = _short_runs(runner, certain, options, spec.replications, share)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nona.placement.result import Prediction
+from nona.results.placement import Prediction
 from nona.results.studies import MapPoint, PredictionMap
 from nona.scenario.schema import Scenario
 from nona.study.shipped import stored_result

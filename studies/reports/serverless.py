@@ -55,7 +55,7 @@ def _at(report: OverReport, policy: str, load: float) -> OverPoint | None:
 
 def claim_text(data: ServerlessStudy) -> str:
     """At which use of the vGPUs ESG leads as the slides say, with the default profiles: a few sentences."""
-    reports = dict(data.curves[0].settings)
+    reports = dict(data.curves)
     sentences: list[str] = []
     for others, low, high in (SHARES, SEARCHES):
         rows = list(gaps(reports, others))
@@ -86,20 +86,16 @@ def _where(gaps: Sequence[Gap]) -> str:
 
 
 class _Lead(NamedTuple):
-    profiles: str
     over_shares: Gap
     over_searches: Gap | None
 
 
 def leads(data: ServerlessStudy) -> Filled:
-    """ESG's leads at every load and with every set of profiles, beside the ranges of the slides."""
-    rows = []
-    for curves in data.curves:
-        reports = dict(curves.settings)
-        others = {(g.setting, g.load): g for g in gaps(reports, SEARCHES[0])}
-        rows += [_Lead(curves.name, g, others.get((g.setting, g.load))) for g in gaps(reports, SHARES[0])]
+    """ESG's leads at every load, beside the ranges of the slides."""
+    reports = dict(data.curves)
+    others = {(g.setting, g.load): g for g in gaps(reports, SEARCHES[0])}
+    rows = [_Lead(g, others.get((g.setting, g.load))) for g in gaps(reports, SHARES[0])]
     columns: tuple[Column[_Lead], ...] = (
-        Column("profiles", lambda r: r.profiles),
         Column("setting", lambda r: r.over_shares.setting),
         Column("load", lambda r: r.over_shares.load, Kind("× {:g}".format)),
         Column("vGPUs held", lambda r: r.over_shares.vgpus_held, WHOLE_SHARE),
@@ -119,7 +115,6 @@ def _points(gap: Gap, low: float, high: float) -> str:
 
 
 class _Curve(NamedTuple):
-    profiles: str
     setting: str
     report: OverReport
 
@@ -128,30 +123,19 @@ class _Curve(NamedTuple):
         return "; ".join(knee_text(self.report, of, k) for k in of.knees)
 
 
-def _curves(data: ServerlessStudy) -> Iterator[_Curve]:
-    for curves in data.curves:
-        for setting, report in curves.settings.items():
-            yield _Curve(curves.name, setting, report)
-
-
-PLACES: tuple[Column[_Curve], ...] = (
-    Column("profiles", lambda r: r.profiles),
-    Column("setting", lambda r: r.setting),
-)
+def _curves(data: ServerlessStudy) -> list[_Curve]:
+    return [_Curve(setting, report) for setting, report in data.curves.items()]
 
 
 def knees(data: ServerlessStudy) -> Filled:
-    """Until which load each policy keeps the target: a row a setting and set of profiles."""
+    """Until which load each policy keeps the target: a row a setting."""
 
     def of(policy: str) -> Column[_Curve]:
         return Column(policy, lambda r: r.knees(policy) if policy in r.report.policies else None)
 
-    rows = list(_curves(data))
-    for curve in data.scarcity:
-        name = f"CPU share {share_text(curve.cpu_share)}, {curve.vcpus} vCPUs a node"
-        rows.append(_Curve(name, data.scarce_setting, curve.report))
+    rows = _curves(data)
     names = dict.fromkeys(name for row in rows for name in row.report.policies)
-    return Table("", (*PLACES, *map(of, names))).of(rows)
+    return Table("", (Column("setting", lambda r: r.setting), *map(of, names))).of(rows)
 
 
 class _Use(NamedTuple):
@@ -168,7 +152,6 @@ def _use_at_knees(data: ServerlessStudy) -> Filled:
             point = None if limit is None else _at(curve.report, name, limit)
             rows += [_Use(curve, name, point)] if point else []
     columns: tuple[Column[_Use], ...] = (
-        Column("profiles", lambda r: r.curve.profiles),
         Column("setting", lambda r: r.curve.setting),
         Column("policy", lambda r: r.policy),
         Column("until", lambda r: over_value(r.curve.report, r.point.value)),

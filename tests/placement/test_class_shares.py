@@ -47,7 +47,7 @@ def test_shares_of_a_uniform_draw_change_nothing(seed):
         as_usual, told = predict(s, rows), predict(s, rows, s.uniform_shares)
         for p in (as_usual, told):
             assert [c.utilization for c in p.classes] == pytest.approx(work, rel=1e-12)
-            assert [p.jct_s, p.server_wait_s] == pytest.approx([told.jct_s, told.server_wait_s], rel=1e-12)
+            assert [p.mean_s, p.server_wait_s] == pytest.approx([told.mean_s, told.server_wait_s], rel=1e-12)
 
 
 @ORDINARY
@@ -99,7 +99,7 @@ def test_the_objective_over_shares_is_the_prediction_and_its_gradient_that_of_di
         predicted = predict(s, rows, shares)
         objective = SharesObjective.of(s, rows, shares, predicted.network_wait_s)
         value, slope = objective.value_and_gradient(shares)
-        assert value == pytest.approx(predicted.jct_s, rel=1e-10)
+        assert value == pytest.approx(predicted.mean_s, rel=1e-10)
         for j, k in np.ndindex(*shares.shape):
             step = np.zeros(shares.shape)
             step[j, k] = 1e-6

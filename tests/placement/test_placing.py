@@ -83,8 +83,8 @@ def test_no_start_beats_the_choice_in_its_objective(objective):
     chosen = place_system(s, objective)
 
     def value(queries):
-        mix = simulated_figures(s, queries, None).mix
-        return mix.misses if objective == "slo" else mix.mean_s
+        found = simulated_figures(s, queries, None)
+        return found.misses if objective == "slo" else found.mean
 
     own = value(chosen.queries)
     assert all(own <= value(c.queries) * 1.01 + 1e-3 for c in starts(s, None))
@@ -121,7 +121,7 @@ def test_batches_after_a_long_silence_are_placed_and_simulated():
     found = place_system(replace(system(slides()), queries=(replace(q, batching=steps, arrivals=burst),)))
     assert found.formula is None
     assert found.simulated.jobs > 0
-    assert math.isfinite(found.simulated.mix.mean_s)
+    assert math.isfinite(found.simulated.mean)
 
 
 def test_executors_that_batch_are_placed_by_simulation_without_a_formula():
@@ -130,7 +130,7 @@ def test_executors_that_batch_are_placed_by_simulation_without_a_formula():
     s = system(q, servers=4)
     chosen = place_system(s)
     assert chosen.formula is None
-    assert math.isnan(chosen.prediction.jct_s)
+    assert chosen.prediction.jct_s is None
     assert chosen.prediction.compute_utilization < 1
     assert chosen.simulated.steady
     with pytest.raises(PlacementError, match=r"'formula'.*batch"):
@@ -142,7 +142,7 @@ def test_the_formula_alone_is_what_it_says_and_is_simulated_too():
     chosen = place_system(s, "formula")
     assert chosen.origin == "formula"
     assert chosen.prediction.jct_s == pytest.approx(chosen.formula.objective_s)
-    assert chosen.objective_s == chosen.simulated.mix.mean_s
+    assert chosen.objective_s == chosen.simulated.mean
     assert chosen.simulated.candidates == 1
 
 
@@ -201,11 +201,11 @@ def test_figures_are_those_of_a_known_queue():
     s = system(replace(query([time_s], [], rho / time_s), slo_s=0.03), servers=1)
     found = simulated_figures(s, local_placement(s).queries, None)
     wait = rho * time_s / (2 * (1 - rho))
-    low, high = found.mix.ci95_s
+    low, high = found.ci95
     assert low - 0.3 * (high - low) <= time_s + wait <= high + 0.3 * (high - low)
-    assert time_s <= found.mix.p50_s <= found.mix.p95_s <= found.mix.p99_s
-    assert 0 < found.mix.misses < 0.2
-    assert found.queries[0] == found.mix
+    assert time_s <= found.p50 <= found.p95 <= found.p99
+    assert 0 < found.misses < 0.2
+    assert next(iter(found.models.values())).mean == found.mean
     full = replace(s, queries=(replace(s.queries[0], rate=1.5 / time_s),))
     assert not simulated_figures(full, local_placement(s).queries, None).steady
 

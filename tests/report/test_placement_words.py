@@ -72,7 +72,7 @@ def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
         "l4 has the highest load of 2 executor classes, 75.0 %; a visit waits 1 ms to 4 ms by class"
     )
     study = prepare(changed())
-    told = placement_report(study.system, place(study), study.scenario.labels)
+    told = placement_report(study.system, place(study))
     assert not tables.class_shares(told)
     assert "one class: load " in words_of.servers_finding(told)
     assert words_of.memory_finding(told).startswith("No model states weights")
@@ -107,7 +107,7 @@ def study():
 @pytest.fixture(scope="module")
 def told_report(study):
     placement = place(study)
-    told = placement_report(study.system, placement, study.scenario.labels)
+    told = placement_report(study.system, placement)
     for row, predicted in zip(told.predicted.classes, placement.prediction.classes, strict=True):
         assert (row.utilization, row.wait_s) == (predicted.utilization, predicted.wait_s)
     json.dumps(told.to_json(), allow_nan=False)
@@ -126,7 +126,7 @@ def test_weights_are_those_of_the_models_at_their_precision_and_a_uniform_draw_i
         same = sum(e.executor_class == row.executor_class for e in study.cluster.executors)
         assert row.executors == same
     local = simulated(study.system, local_placement(study.system))
-    told = placement_report(study.system, local, study.scenario.labels)
+    told = placement_report(study.system, local)
     for row in told.class_shares.values():
         assert list(row.values()) == pytest.approx(study.system.class_weights.tolist())
 

@@ -6,11 +6,13 @@ import numpy as np
 
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition, SubGraph
-from nona.placement.result import Configuration, Placement, Prediction, QueryPrediction, SubGraphPlacement
+from nona.placement.result import Configuration, Placement, SubGraphPlacement
+from nona.results.placement import PredictedTimes, Prediction
 from nona.schedulers.base import Ready, View
 from nona.schedulers.registry import get_scheduler
 from nona.simulation.run import RunOptions, simulate_run
 from nona.system import QueryClass, Stream, System
+from tests.report.filled import filled
 
 
 def fork_join_chain(name, widths, seed=0, rate=10.0):
@@ -111,8 +113,8 @@ def random_placement(system, seed=1, most=4):
             configurations = tuple(sorted(found, key=repr))
             row.append(SubGraphPlacement(s, configurations, rng.dirichlet(np.ones(len(configurations)))))
         queries.append(tuple(row))
-    share = QueryPrediction(0.0, 0.0, 0.0, 0.0, 0.0)
-    prediction = Prediction(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (share,) * len(queries))
+    share = filled(PredictedTimes)
+    prediction = filled(Prediction, queries=(share,) * len(queries))
     return Placement(tuple(queries), prediction, "random", 0.0)
 
 

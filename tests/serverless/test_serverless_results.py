@@ -117,8 +117,7 @@ def test_without_an_oracle_the_report_says_so_in_json():
 @pytest.mark.verify
 def test_a_small_study_is_read_back_equal():
     runs = {"calls": 30, "replications": 2, "small": 30, "few": 1, "loads": (1.0,)}
-    sets = {"profile_sets": 1, "scarce": 1, "settings": ("strict_light",)}
-    made = serverless_study(StudySettings(**runs, **sets, cutoffs_s=(0.01, 0.1)))
+    made = serverless_study(StudySettings(**runs, settings=("strict_light",), cutoffs_s=(0.01, 0.1)))
     assert ServerlessStudy.from_json(json.loads(json.dumps(made.to_json(), allow_nan=False))) == made
     assert set(made.to_json()) == set(shipped_file("serverless"))
     assert [p.cutoff_s for p in made.cutoff.points] == [0.01, 0.1]

@@ -23,8 +23,9 @@ from nona.decomposition import decompose
 from nona.errors import SimulationError
 from nona.placement.capacity import executor_utilization
 from nona.placement.fixed import place_fixed
-from nona.placement.result import Placement, Prediction
+from nona.placement.result import Placement
 from nona.placement.solve import solve
+from nona.results.placement import Prediction
 from nona.scenario.file import load_scenario
 from nona.schedulers.base import NetworkView, NoTables, Prepared
 from nona.schedulers.registry import get_scheduler, scheduler_names
@@ -39,6 +40,7 @@ from nona.simulation.workload import Output
 from nona.sources import lookup, samples
 from nona.system import Arrivals, Batching, Stream
 from nona.topology import make_topology
+from tests.report.filled import filled
 
 ENGINES = ("simpy", "compiled")
 
@@ -90,7 +92,7 @@ def registered(name, **options):
         cut = tuple(replace(q, decomposition=decompose(q.tasks.dag)) for q in system.queries)
         system = replace(system, queries=cut)
         queries = tuple(place_fixed(system, q, "spread") for q in cut)
-        nothing = Prediction(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ())
+        nothing = filled(Prediction)
         placement = Placement(queries, nothing, "spread", 0.0) if chosen.needs_placement else None
         return chosen, chosen.prepare(system, placement, options)
 

@@ -384,13 +384,13 @@ def test_what_was_not_reached_is_named_and_overloaded_schedulers_are_not_waited_
     records, found = run_to_precision(source, 0.02, at_most=25)
     assert set(found.not_reached) == {"noisy", "none"}
     assert found.replications == len(records["calm"]) == 25
-    assert found.relative["noisy"] > found.bound > found.relative["calm"]
+    assert found.relative_half_width["noisy"] > found.bound > found.relative_half_width["calm"]
     source = Source({"bad": noisy(5, 3.0), "calm": noisy(6, 0.01)}, overloaded=("bad",))
     _, found = run_to_precision(source, 0.05)
     assert source.asked == [(0, 10)]
     assert found.overloaded == ("bad",)
     assert found.not_reached == ()
-    assert math.isnan(found.relative["bad"])
+    assert found.relative_half_width["bad"] is None
 
 
 @pytest.mark.parametrize(("at_least", "at_most", "first"), [(1, 64, 10), (15, 64, 15), (5, 4, 4)])

@@ -14,7 +14,6 @@ from nona.study.tested_range import error
 from studies.reports import (
     decisions,
     elastic,
-    network_views,
     paper,
     serverless,
     training,
@@ -66,7 +65,6 @@ SECTIONS = [  # document, its part, the lines in it that count, study, report
     ("benchmarks", r"\| placements simu.*?\| ESG's", "^.*", "decisions", short(decisions)),
     ("benchmarks", "ESG slides\n.*", "^.*", "serverless", full(serverless.presented)),
     ("paper-evaluation", "means here\n.*?\n## ", "^.*", "paper", short(paper)),
-    ("network-views", "Scenario:.*?How", "^.*", "network_views", full(network_views.presented)),
     ("training", "## The study.*", r"^\| .*", "training", full(training.presented)),
     ("training-elastic", "\n## The study.*", r"^\| .*", "elastic", full(elastic.presented)),
 ]

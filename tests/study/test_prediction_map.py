@@ -9,7 +9,7 @@ from sizes import first
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.proposals import blend
-from nona.placement.result import ClassPrediction, Prediction
+from nona.results.placement import PredictedClass, Prediction
 from nona.results.studies import PredictionMap
 from nona.results.sweeps import SweepRequest
 from nona.scenario.file import load_scenario
@@ -22,6 +22,7 @@ from nona.system import Arrivals, Batching
 from studies import prediction_map as study_map
 from studies.reports import prediction as prediction_map
 from studies.reports.prediction import band, map_figure
+from tests.report.filled import filled
 
 POINTS = stored_result(PredictionMap).points
 
@@ -139,7 +140,11 @@ def test_outside_the_tested_region_one_line_says_why():
         (mmpp, 0.31, 0.35, "(mmpp)"),
         (shared, 0.31, 0.35, "equally shared"),
     ):
-        found = Prediction(1.0, 0.0, 0.0, link, servers, 0.0, (), (ClassPrediction("gpu", 1, servers, 0.0),))
+        found = filled(
+            Prediction,
+            network_utilization=link,
+            classes=(filled(PredictedClass, utilization=servers),),
+        )
         assert said in str(untested(of, found))
 
 

@@ -19,7 +19,6 @@ from studies.reports import serverless, serverless_claims
 from studies.reports.serverless import gaps
 from studies.reports.serverless_tables import CLAIMED, judged_claims, settings
 from studies.serverless import POLICIES, SETTINGS, measured_searches, setting, with_load
-from studies.serverless_parts import PROFILE_SETS
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = RunOptions(calls=80, warmup=40)
@@ -116,7 +115,7 @@ def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document(
     for name in ("tour", "serverless"):
         page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
         assert with_results(name, page) == page, f"run: python -m studies.pages docs/{name}.md"
-    reports = dict(data.curves[0].settings)
+    reports = dict(data.curves)
     for others, low, high in (serverless.SHARES, serverless.SEARCHES):
         for gap in gaps(reports, others):
             esg, *rest = (
@@ -133,30 +132,15 @@ def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document(
 
 def test_every_knee_of_the_study_is_a_bracket_of_its_own_verdicts():
     data = stored_result(ServerlessStudy)
-    reports = [r for c in data.curves for r in c.settings.values()] + [c.report for c in data.scarcity]
-    assert {c.name for c in data.curves} == {p.name for p in PROFILE_SETS}
-    for report in reports:
+    assert list(data.curves) == list(SETTINGS)
+    for report in data.curves.values():
         assert set(report.policies) == set(POLICIES)
         for policy in report.policies.values():
             verdicts = {p.value: p.verdict for p in policy.points}
             for knee in policy.knees:
                 assert knee.kept is None or verdicts[knee.kept] == "keeps"
                 assert knee.missed is None or verdicts[knee.missed] == "misses"
-    assert len(serverless.knees(data)) == len(reports)
-
-
-def test_every_set_of_profiles_keeps_the_time_of_the_smallest_configuration():
-    scenario = setting(SETTINGS[0])
-
-    def smallest_s(system):
-        return {
-            f.name: s for f, s in zip(system.functions, system.time_s[:, system.space.smallest], strict=True)
-        }
-
-    before = smallest_s(prepare_serverless(scenario))
-    for profiles in PROFILE_SETS:
-        after = smallest_s(prepare_serverless(profiles.applied(scenario)))
-        assert after == pytest.approx(before, rel=1e-6), profiles.name
+    assert len(serverless.knees(data)) == len(SETTINGS)
 
 
 def test_what_is_trained_once_for_all_loads_depends_on_none():

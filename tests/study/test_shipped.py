@@ -10,7 +10,6 @@ from nona.registry import load
 from nona.study import shipped
 from studies.decisions import DecisionSettings
 from studies.elastic import ElasticStudySettings
-from studies.network_views import FEWEST_JOBS, NetworkViewSettings
 from studies.paper import PaperSettings
 from studies.prediction_map import MapSettings
 from studies.provenance import rounded_result
@@ -21,10 +20,9 @@ from tests.cli.calling import answer, refusal, text
 # The command's name of each study, and its file.
 STUDIES = {
     **{name: name for name in ("decisions", "paper", "serverless", "training", "elastic")},
-    "network-views": "network_views",
     "prediction": "prediction_map",
 }
-COMPACT = ("decisions", "network-views", "prediction", "paper")
+COMPACT = ("decisions", "prediction", "paper")
 
 
 def read(study):
@@ -58,9 +56,6 @@ def test_the_command_shows_what_is_shipped(study, capsys):
         (DecisionSettings, {"jobs": 5}, "jobs=5 must be at least 100"),
         (DecisionSettings, {"networks": ("nothing",)}, "network 'nothing' .*; choose from alexnet"),
         (DecisionSettings, {"links": (40.0,)}, "link=40 Gbit/s .*; choose from 10, 25, 100, 200"),
-        (NetworkViewSettings, {"jobs": 10}, f"jobs=10 must be at least {FEWEST_JOBS}"),
-        (NetworkViewSettings, {"replications": 1}, "replications=1 must be at least 2"),
-        (NetworkViewSettings, {"schedulers": ("nobody",)}, "'nobody' is not known"),
         (MapSettings, {"replications": 1}, "replications=1 must be at least 2"),
         (MapSettings, {"scenarios": ("nowhere",)}, "'nowhere' is not on the map"),
         (PaperSettings, {"jobs": 0}, "jobs=0 must be at least 1"),

@@ -70,15 +70,6 @@ STUDIES = (
         engine="compiled",
     ),
     Study(
-        "network-views",
-        "who sees the network: every scheduler on an idle and on a loaded link",
-        "studies.network_views:NetworkViewSettings",
-        "studies.network_views:network_views_study",
-        "studies.results:NetworkViewsStudy",
-        rows="figures",
-        engine="auto",
-    ),
-    Study(
         "serverless",
         "ESG and four other policies in the slides' three settings, and what the result depends on",
         "studies.serverless:StudySettings",
@@ -102,7 +93,6 @@ STUDIES = (
 )
 
 _NAMES = {
-    "scheduler": known.SCHEDULER,
     "mapped scenario": known.MAPPED,
     "network": known.NETWORK,
     "training policy": known.TRAINING_POLICY,

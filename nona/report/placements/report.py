@@ -10,14 +10,21 @@ import numpy as np
 from nona.decomposition import VIRTUAL
 from nona.errors import PlacementError
 from nona.placement.capacity import replicas, resident_bytes
-from nona.placement.result import JobTimes, Placement, Prediction, Simulated, SubGraphPlacement
-from nona.results import placement as result_placement
+from nona.placement.result import Placement, SubGraphPlacement
+from nona.results.placement import (
+    ClassMemory,
+    MemoryReport,
+    ModelMemory,
+    PlacedConfiguration,
+    PlacedModel,
+    PlacedSubgraph,
+    PlacementReport,
+    PredictedMix,
+)
 from nona.system import System
 
 
-def memory_report(
-    system: System, placement: Placement, names: Sequence[str]
-) -> result_placement.MemoryReport:
+def memory_report(system: System, placement: Placement) -> MemoryReport:
     """Weights by executor class and by model, in bytes.
 
     An executor holds the weights of every model whose share of its class is positive, whole, as any
@@ -28,14 +35,14 @@ def memory_report(
     models, counts = replicas(system), system.class_counts
     model_bytes = resident_bytes(system, shares > 0)
     room = system.class_memory_bytes
-    label = [" + ".join(names[j] for j in r.queries) for r in models]
+    label = [" + ".join(system.queries[j].name for j in r.queries) for r in models]
     classes = []
     for k, kind in enumerate(system.class_names):
         weights = {label[m]: float(model_bytes[m, k]) for m in range(len(models)) if model_bytes[m, k] > 0}
         resident = math.fsum(weights.values())
         memory = None if room is None else float(room[k])
         classes.append(
-            result_placement.ClassMemory(
+            ClassMemory(
                 executor_class=kind,
                 executors=int(counts[k]),
                 memory_bytes=memory,
@@ -46,10 +53,10 @@ def memory_report(
         )
     where = np.array([(shares[list(r.queries)] > 0).any(axis=0) for r in models])
     copies = (where * counts).sum(axis=1)
-    return result_placement.MemoryReport(
+    return MemoryReport(
         classes=tuple(classes),
         models={
-            label[m]: result_placement.ModelMemory(
+            label[m]: ModelMemory(
                 weight_bytes=r.size_bytes,
                 replicas=int(copies[m]),
                 replicas_bytes=r.size_bytes * int(copies[m]),
@@ -60,92 +67,44 @@ def memory_report(
     )
 
 
-def shares_report(system: System, placement: Placement, names: Sequence[str]) -> dict[str, dict[str, float]]:
+def shares_report(system: System, placement: Placement) -> dict[str, dict[str, float]]:
     """Model → executor class → probability that a server drawn for it is of that class."""
     shares = system.uniform_shares if placement.class_shares is None else placement.class_shares
     return {
-        name: dict(zip(system.class_names, map(float, row), strict=True))
-        for name, row in zip(names, shares, strict=True)
+        query.name: dict(zip(system.class_names, map(float, row), strict=True))
+        for query, row in zip(system.queries, shares, strict=True)
     }
 
 
-def _times_report(times: JobTimes) -> result_placement.SimulatedTimes:
-    return result_placement.SimulatedTimes(
-        mean=times.mean_s,
-        ci95=_finite(times.ci95_s),
-        p50=times.p50_s,
-        p95=times.p95_s,
-        p99=times.p99_s,
-        misses=times.misses,
-    )
-
-
-def _finite(ends: tuple[float, float]) -> tuple[float, float] | None:
-    return ends if all(map(math.isfinite, ends)) else None
-
-
-def simulated_report(
-    system: System, simulated: Simulated, names: Sequence[str]
-) -> result_placement.SimulatedPlacement:
-    """The simulated figures; ``names`` are the labels of the workload's rows."""
-    rows = zip(names, system.queries, simulated.queries, strict=True)
-    return result_placement.SimulatedPlacement.like(
-        simulated,
-        **dict(_times_report(simulated.mix)),
-        models={
-            name: result_placement.SimulatedModel(**dict(_times_report(times)), slo_s=query.slo_s)
-            for name, query, times in rows
-        },
-    )
-
-
-def placement_report(
-    system: System, placement: Placement, names: Sequence[str], warning: str | None = None
-) -> result_placement.PlacementReport:
-    """The report on a placement that was simulated.
-
-    ``names`` are the labels of the workload's rows, ``warning`` is a line on the formula's range.
-    """
+def placement_report(system: System, placement: Placement, warning: str | None = None) -> PlacementReport:
+    """The report on a placement that was simulated; ``warning`` is a line on the formula's range."""
     if placement.simulated is None:
         raise PlacementError(f"Placement {placement.origin!r}: it is not simulated; simulate it first.")
     models = {
-        name: result_placement.PlacedModel.like(
+        query.name: PlacedModel.like(
             predicted, subgraphs=tuple(_subgraph(part, query.tasks.task_ids) for part in parts)
         )
-        for name, query, parts, predicted in zip(
-            names, system.queries, placement.queries, placement.prediction.queries, strict=True
+        for query, parts, predicted in zip(
+            system.queries, placement.queries, placement.prediction.queries, strict=True
         )
     }
-    certificate = placement.formula
-    return result_placement.PlacementReport.like(
+    return PlacementReport.like(
         placement,
-        simulated=simulated_report(system, placement.simulated, names),
-        formula=None if certificate is None else result_placement.CertifiedOptimum.like(certificate),
-        predicted=_prediction_report(placement.prediction),
+        predicted=PredictedMix.like(placement.prediction),
         models=models,
-        class_shares=shares_report(system, placement, names),
-        memory=memory_report(system, placement, names),
+        class_shares=shares_report(system, placement),
+        memory=memory_report(system, placement),
         warning=warning,
     )
 
 
-def _prediction_report(prediction: Prediction) -> result_placement.PredictedMix:
-    return result_placement.PredictedMix.like(
-        prediction,
-        classes=tuple(
-            result_placement.PredictedClass.like(c, executor_class=c.name) for c in prediction.classes
-        ),
-        links=tuple(result_placement.PredictedLink.like(link) for link in prediction.links),
-    )
-
-
-def _subgraph(placed: SubGraphPlacement, ids: Sequence[str]) -> result_placement.PlacedSubgraph:
+def _subgraph(placed: SubGraphPlacement, ids: Sequence[str]) -> PlacedSubgraph:
     subgraph = placed.subgraph
-    return result_placement.PlacedSubgraph(
+    return PlacedSubgraph(
         root=None if subgraph.root == VIRTUAL else ids[subgraph.root],
         sink=None if subgraph.sink == VIRTUAL else ids[subgraph.sink],
         configurations=tuple(
-            result_placement.PlacedConfiguration.like(
+            PlacedConfiguration.like(
                 c, parts=tuple(tuple(ids[task] for task in part) for part in c.parts), probability=float(p)
             )
             for c, p in zip(placed.configurations, placed.probabilities, strict=True)

@@ -18,7 +18,7 @@ from nona.decomposition import VIRTUAL
 from nona.placement.messages import Candidates
 from nona.placement.model import Model, Probabilities
 from nona.placement.prediction import as_model
-from nona.placement.result import Certificate, Placement
+from nona.placement.result import Placement
 from nona.placement.spans import COMPUTE, LINK, TRANSFER, VISITS, spans
 from nona.report.placements.waits_shown import (
     line,
@@ -30,7 +30,14 @@ from nona.report.placements.waits_shown import (
     tex_time,
     visit_line,
 )
-from nona.results.placement import Working, WorkingConfiguration, WorkingLine, WorkingModel, WorkingSubgraph
+from nona.results.placement import (
+    CertifiedOptimum,
+    Working,
+    WorkingConfiguration,
+    WorkingLine,
+    WorkingModel,
+    WorkingSubgraph,
+)
 from nona.system import System
 
 OVERLOADED_WAIT_S = 1e9  # in place of an endless wait, to find the path with most messages
@@ -158,7 +165,7 @@ def _objective_line(model: Model, names: Sequence[str], classes: Sequence[_Class
     )
 
 
-def _gap_line(certificate: Certificate) -> WorkingLine:
+def _gap_line(certificate: CertifiedOptimum) -> WorkingLine:
     """The certified gap of the formula's optimum F*, which may differ from the placement that was chosen."""
     best, bound = certificate.objective_s, certificate.lower_bound_s
     top = rf"{tex_time(best)} - {tex_time(bound)}"

@@ -11,7 +11,7 @@ from nona.results.simulation_charts import LiveRun, SimulationOutcome
 from nona.scenario.schema import Scenario
 from nona.simulation.records import Records, checked
 from nona.simulation.steady_state import Warmup
-from nona.simulation.summary import Precision, SchedulerSummary
+from nona.simulation.summary import SchedulerSummary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ def simulation_report(
     summaries: Mapping[str, SchedulerSummary],
     seconds: float,
     warmup: Warmup | None = None,
-    precision: Precision | None = None,
+    precision: simulation.PrecisionReport | None = None,
 ) -> simulation.SimulationReport:
     """All schedulers of one simulation; intervals at 95 %.
 
@@ -36,7 +36,7 @@ def simulation_report(
         checks=checks,
         failed_checks=failed,
         warmup=_warmup(warmup) if warmup else None,
-        precision=_precision(precision) if precision else None,
+        precision=precision,
     )
 
 
@@ -83,12 +83,6 @@ def job_table(records: Iterable[Records], names: Sequence[str]) -> pd.DataFrame:
 def _warmup(warmup: Warmup) -> simulation.WarmupReport:
     return simulation.WarmupReport.like(
         warmup, schedulers={n: simulation.PilotCut.like(c) for n, c in warmup.cuts.items()}
-    )
-
-
-def _precision(precision: Precision) -> simulation.PrecisionReport:
-    return simulation.PrecisionReport.like(
-        precision, reached=not precision.not_reached, relative_half_width=precision.relative
     )
 
 
