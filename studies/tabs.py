@@ -12,6 +12,7 @@ from dataclasses import replace
 import plotly.graph_objects as go
 import streamlit as st
 
+from nona.report.guide import sections
 from nona.report.language.tables import HELP, MEASURES
 from nona.report.sweep_figures import sweep_figure
 from nona.results.studies import PredictionMap
@@ -21,7 +22,6 @@ from nona.serverless.policies.registry import get_policy
 from nona.study.shipped import shipped_path, stored_result
 from nona.tables import share_text
 from nona.ui.jobs.registry import Job
-from nona.ui.pages.evidence import sources
 from nona.ui.pages.run_page import Run, RunPage, run_area
 from nona.ui.pages.serverless_comparisons import over_charts
 from nona.ui.pages.serverless_results import choose_one
@@ -433,7 +433,10 @@ def times_tab(state: AppState) -> None:
     st.caption("How many times slower a slice is than its whole device.")
     table(validation.SLICES.of(report.slices), "slices", "Slowdown of slices, published and predicted")
     _steps()
-    sources()
+    for section in sections():
+        if section.name in ("provenance", "sources"):
+            st.subheader(section.title)
+            st.markdown(section.text)
 
 
 def with_advice(page: RunPage[Kept]) -> RunPage[Kept]:

@@ -1,8 +1,8 @@
-"""The least count that keeps a target: the one search behind plans, nodes and sweeps.
+"""The least count that keeps a target, and the edge between values: what plans, nodes and sweeps search by.
 
-A search is a generator: it yields the count that it wants judged next, is sent whether that count keeps,
-and returns the least count found. So one search can be driven alone (:func:`driven`), and several can be
-driven side by side, with their counts judged in parallel.
+A search is a generator: it yields the count or value that it wants judged next, is sent whether that keeps,
+and returns what it found. So one search can be driven alone (:func:`driven`), several side by side with
+their counts judged in parallel, and one inside another (:func:`asking`).
 """
 
 from __future__ import annotations
@@ -89,13 +89,52 @@ def _bracketed(
             if (yield from asked(high)):
                 break
             below = high
-    while high - below > 1:
-        middle = (below + high) // 2
-        if (yield from asked(middle)):
-            high = middle
-        else:
-            below = middle
+    high, _ = yield from asking(edge(high, below, halfway), asked)
     return high
+
+
+def halfway(low: int, high: int) -> int | None:
+    """The count in the middle of two, if there is one between them."""
+    return (low + high) // 2 if high - low > 1 else None
+
+
+Value = TypeVar("Value", int, float)
+
+
+def edge(
+    inside: Value, outside: Value, between: Callable[[Value, Value], Value | None]
+) -> Generator[Value, bool, tuple[Value, Value]]:
+    """Two values beside an edge, from one ``inside`` and one ``outside`` of it, on whichever side.
+
+    Yields the value ``between`` the two, lower one first, and is sent whether it is inside; ends where there
+    is none between.
+
+    >>> driven(edge(9, 0, halfway), lambda n: n >= 4)
+    (4, 3)
+    """
+    while (value := between(min(inside, outside), max(inside, outside))) is not None:
+        if (yield value):
+            inside = value
+        else:
+            outside = value
+    return inside, outside
+
+
+Wanted = TypeVar("Wanted")
+Seen = TypeVar("Seen")
+
+
+def asking(
+    search: Generator[Asked, Answer, Found], ask: Callable[[Asked], Generator[Wanted, Seen, Answer]]
+) -> Generator[Wanted, Seen, Found]:
+    """One search whose every question is answered by another one."""
+    try:
+        wanted = next(search)
+        while True:
+            wanted = search.send((yield from ask(wanted)))
+    except StopIteration as end:
+        result: Found = end.value
+        return result
 
 
 def driven(search: Generator[Asked, Answer, Found], answer: Callable[[Asked], Answer]) -> Found:

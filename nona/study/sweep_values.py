@@ -6,7 +6,7 @@ Pure functions; values are ascending.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from nona.report.sweeps import by_ratio
@@ -62,6 +62,15 @@ def near_enough(low: float, high: float, unit: str, span: float, near: float = N
     if not low < middle(low, high, unit) < high:
         return True
     return high - low <= max(near * max(abs(low), abs(high)), NEAR_SPAN * span)
+
+
+def between(unit: str, span: float, near: float = NEAR) -> Callable[[float, float], float | None]:
+    """What gives the next value between two, or none where they locate an edge well enough."""
+
+    def value(low: float, high: float) -> float | None:
+        return None if near_enough(low, high, unit, span, near) else middle(low, high, unit)
+
+    return value
 
 
 def turns(flags: Sequence[tuple[float, bool]]) -> list[tuple[float, float]]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, TypeVar, Unpack
 
+from nona.planning.least import driven, edge
 from nona.results.sweeps import GridRequest, GridRow, SweepGrid, SweepReport, SweepRequest
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import get_scheduler
@@ -20,7 +21,7 @@ from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.sweep_bench import DONE, Bench, How, check_grid, check_settings, find_servers, swept_scenario
 from nona.study.sweep_numbers import number_named
-from nona.study.sweep_values import bends, middle, near_enough, spread_order, turns
+from nona.study.sweep_values import bends, between, spread_order, turns
 
 FIRST = 5  # values of the first wave
 BENDS = 3  # values more per scheduler, at most
@@ -99,13 +100,8 @@ def _edges(bench: Bench, tell: Tell) -> None:
 def _bisect(bench: Bench, steady: Mapping[float, bool], judge: Callable[[float], bool]) -> None:
     """Judge values towards each edge between two that are known."""
     for low, high in turns(list(steady.items())):
-        below = steady[low]
-        while not near_enough(low, high, bench.number.unit, _span(bench)):
-            value = middle(low, high, bench.number.unit)
-            if judge(value) == below:
-                low = value
-            else:
-                high = value
+        inside, outside = (low, high) if steady[low] else (high, low)
+        driven(edge(inside, outside, between(bench.number.unit, _span(bench))), judge)
 
 
 def _bends(bench: Bench, tell: Tell) -> None:

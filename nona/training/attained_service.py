@@ -169,10 +169,6 @@ class AttainedQueues:
                 queue.sort(key=lambda n: (-ranks[n], self._entries[n].arrival_s))
         return (n for queue in self._queues for n in list(queue))
 
-    def running_first(self, running: Collection[int]) -> None:
-        for queue in self._queues:
-            queue.sort(key=lambda n: n not in running)
-
     def attained(self, number: int) -> float:
         """GPU-seconds since it came or rose."""
         return self._entries[number].attained
@@ -180,27 +176,6 @@ class AttainedQueues:
     def queue_of(self, number: int) -> int:
         """From 0."""
         return self._entries[number].queue
-
-    def next_move_s(self, running: Collection[int], *, late: bool) -> float:
-        """Whole seconds until the next job changes its queue, if the same ones run; infinite if none does.
-
-        ``late``: as the public simulator computes it: ⌊(limit − e)/g⌋, where (limit − e·g)/g is meant. Jobs
-        with several GPUs then sink later than at their limit.
-        """
-        waits = (self._wait(n, entry, n in running, late) for n, entry in self._entries.items())
-        return min((wait for wait in waits if wait > 0), default=math.inf)
-
-    def _wait(self, number: int, entry: _Entry, runs: bool, late: bool) -> float:
-        if runs:
-            if entry.queue == len(self._limits):
-                return math.inf
-            limit = self._limits[entry.queue]
-            if late:
-                return math.floor((limit - entry.executed_s) / entry.gpus)
-            return math.ceil(limit / entry.gpus - entry.executed_s)
-        if self._starvation and entry.queue and entry.executed_s:
-            return math.floor(entry.executed_s * self._starvation - entry.waited_s)
-        return math.inf
 
     def _rises(self, entry: _Entry) -> bool:
         allowed = math.floor(entry.executed_s * self._starvation)

@@ -6,7 +6,6 @@ the cells of a study, setting → policy → cell, so that it can be judged agai
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -55,15 +54,6 @@ def order(cells: Cells, key: Key) -> list[str]:
     """Policies from good to bad: most SLOs kept, or least cost."""
     sign = -1.0 if key == "hits" else 1.0
     return sorted(cells, key=lambda n: (sign * mean(cells[n], key), n))
-
-
-def ranking_text(cells: Cells, key: Key) -> str:
-    """The order, with ≈ between neighbours without a clear difference: ``a > b ≈ c``."""
-    names = order(cells, key)
-    words = names[:1]
-    for before, name in itertools.pairwise(names):
-        words += [" > " if clear(difference(cells[before], cells[name], key)) else " ≈ ", name]
-    return "".join(words)
 
 
 Verdict = bool | None
@@ -150,7 +140,6 @@ def _misses(policy: str, grows: bool) -> Claim:
     return Claim(f"misses of {policy}", text, judge)
 
 
-BRUTE_FORCE_S = 7.258
 SEARCH_S = 0.010
 SLOWER = 0.02  # relative: latencies and searches closer than that are not "longer"
 SIMILAR = 0.05  # relative: costs that close are "similar"

@@ -122,7 +122,7 @@ off by exp(±{sigma:g}).
 _SIMULATOR = """\
 Waits and completion times come from a simulator. These are systems whose mean completion time is known;
 `studies/known_systems.py` defines them, `studies/theory.py` has the formulas with their
-sources, `nona/placement/bulk_queue.py` those of steps with several members (the load of steps with up to B
+sources, `studies/bulk_queue.py` those of steps with several members (the load of steps with up to B
 members, which take s(B) then, is λ·s(B)/B). Each mean is that of {replications} independent runs, with
 Student's t interval at the level {level} of each row. A row agrees when its interval meets theory
 (two numbers: bounds). The last column names neighbouring theories, which a simulator with a likely error

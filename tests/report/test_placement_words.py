@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from filled import but, changed
-from placement_sample import MIX, SIMULATED, outcome, report
+from placement_sample import MIX, report
 from sizes import first
 
 from nona.placement.fixed import local_placement, spread_placement
@@ -26,24 +26,6 @@ from nona.study.simulation import compare, place, predictions
 from nona.ui.pages.placement_result import verdict
 
 
-def test_interval_lead_and_formula_are_told():
-    told = report()
-    assert comparison.interval_text(told) == "78 ms to 82 ms (95 %), simulated"
-    assert comparison.interval_text(report(simulated=but(SIMULATED, ci95=None))) == "simulated"
-    assert comparison.lead_text(told) == (
-        "No better candidate was found among 12; the next one is 5 % behind."
-    )
-    level = report(simulated=but(SIMULATED, lead=0.01, lead_error=0.008))
-    assert comparison.lead_text(level).endswith("the next one is level with it.")
-    alone = report(simulated=but(SIMULATED, candidates=1))
-    assert comparison.lead_text(alone) == "No other candidate has a steady state."
-    assert "no other candidate was simulated" in comparison.lead_text(report(objective="formula"))
-    assert "as simulated" in comparison.formula_text(told)
-    assert "proved to 15 %" in comparison.formula_text(told)
-    slow = but(told, predicted=but(MIX, jct_s=0.1))
-    assert "25 % above the simulated one" in comparison.formula_text(slow)
-
-
 def test_a_bound_above_what_was_simulated_is_no_bound():
     """It says so, instead of a gap that would read as a proof."""
     high = results.CertifiedOptimum(objective_s=0.1, lower_bound_s=0.09, gap=0.1)
@@ -53,14 +35,6 @@ def test_a_bound_above_what_was_simulated_is_no_bound():
     assert comparison.formula_text(unknown) == (
         "The formula has no waits of executors that batch; only loads are predicted."
     )
-
-
-def test_comparisons_say_how_far_below_and_what_overloads():
-    found = outcome(3.0, 4.0, None)
-    assert comparison.comparison_finding(found) == "nona: 25 % below local, spread overloads the link"
-    assert comparison.order_finding(found) == "nona is faster than local; spread overloads the link"
-    told = "nona: local overloads executors, as fast as spread"
-    assert comparison.comparison_finding(outcome(3.0, None, 3.0)) == told
 
 
 def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
@@ -77,26 +51,6 @@ def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
     assert "one class: load " in words_of.servers_finding(told)
     assert words_of.memory_finding(told).startswith("No model states weights")
     assert "a100-40gb: 3 x" not in words_of.placement_text(told)
-
-
-def test_slo_hits_head_where_those_count_and_links_are_printed():
-    found = outcome(0.08, 0.1, None)
-    printed = words_of.placement_text(found.nona)
-    assert printed.startswith("mean JCT 80 ms, 78.4 ms to 81.6 ms (95 %), simulated; ")
-    assert "It is the formula's optimum" in printed
-    nona = report(objective="slo", simulated=but(SIMULATED, misses=0.02, lead=0.01, lead_error=0.001))
-    slo = but(found, nona=nona, local=report(simulated=but(SIMULATED, misses=0.05)))
-    told = "nona: 3 points more hits than local, spread overloads the link"
-    assert comparison.comparison_finding(slo) == told
-    assert comparison.order_finding(slo) == "nona keeps more SLOs than local; spread overloads the link"
-    assert words_of.placement_text(slo.nona).startswith("SLO hits 98 %, simulated\n")
-    assert "1 points behind" in comparison.lead_text(slo.nona)
-    of = {"kind": "nic", "links": 2, "share": 1.0, "capacity": 1e9, "utilization": 1.5}
-    card = results.PredictedLink(name="server out", wait_s=float("inf"), **of)
-    core = but(card, name="core", wait_s=0.001)
-    printed = words_of.placement_text(report(predicted=but(MIX, links=(card, core))))
-    assert "server out: 2 x 8 Gbit/s, crossed by 100%, 150% busy, wait –" in printed
-    assert "core: 2 x 8 Gbit/s, crossed by 100%, 150% busy, wait 1 ms" in printed
 
 
 @pytest.fixture(scope="module")

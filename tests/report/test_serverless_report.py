@@ -1,7 +1,5 @@
 """Serverless figures and titles: drawn is what was given, names are text, titles follow numbers."""
 
-from types import SimpleNamespace
-
 import pytest
 from filled import NASTY, but, drawn, filled
 from simulation_rows import within
@@ -13,10 +11,6 @@ from nona.report.serverless.text import PARTS, POLICIES, serverless_text, sharin
 from nona.results import serverless
 from nona.results.document import Estimate
 from nona.results.serverless_charts import LayoutBatch
-from nona.study.shipped import stored_result
-from studies.policy_results import ServerlessStudy
-from studies.reports import serverless_tables as study_charts
-from studies.reports.serverless import cutoff_title
 
 
 def spread(p95=0.9):
@@ -79,31 +73,6 @@ def test_latency_boxes_are_percentiles_over_the_slo_and_searches_of_no_time_have
     assert all(v > 0 for v in values)
 
 
-def test_titles_name_the_best_and_the_cheapest():
-    over = policy(0.2, 9e-4, state="overloaded")
-    told = findings.pareto_title({"a": policy(0.99, 3e-4), "b": policy(0.5, 1e-4), "c": over})
-    assert told.startswith("a keeps the most SLOs, 99 % ± 9.9 %, at $0.3 ± $0.03")
-    assert "b is cheapest at $0.1 ± $0.01 and keeps 50 %" in told
-    assert told.endswith("c is overloaded")
-    few = SimpleNamespace(nodes=8, least_nodes=14)
-    assert findings.pareto_title({"c": over}, few) == (
-        "Every policy is overloaded: 8 nodes are too few, and any policy needs at least 14"
-    )
-    assert findings.keeps_most({"c": over}) is None
-    near = {"a": policy(1.0, 3e-4), "b": policy(0.999, 1e-4)}
-    assert findings.pareto_title(near).startswith(
-        "b is the cheapest within 0.2 points of the most SLOs kept, 100 %: 99.9 % ± "
-    )
-    same = {"a": policy(0.9, 3e-4), "b": policy(0.9, 1e-4)}
-    assert findings.pareto_title(same).startswith("b keeps as many SLOs as any, 90 % ± ")
-    assert "none is seen to be cheaper" in findings.pareto_title(
-        {"a": policy(0.9, 1e-4), "b": policy(0.5, 2e-4)}
-    )
-    told = charts.ways_title({"mps": policy(0.9, 2e-4), "mig-counter": policy(0.8, 1e-4)}, "p")
-    assert told == "Under p, MPS keeps the most SLOs (90 %); MIG, counted is cheapest ($0.1 per 1,000 calls)"
-    assert charts.ways_title({"mps": policy(None, None)}, "p") == "Under p, no call was completed"
-
-
 def test_text_and_page_tell_every_policy_and_of_instances_where_some_stand():
     given = report(esg=policy(0.9, 1e-4), orion=policy(None, None, state="overloaded"))
     told = serverless_text(given)
@@ -123,19 +92,6 @@ def test_text_and_page_tell_every_policy_and_of_instances_where_some_stand():
     assert not stand.filled(plain.policies)
     again = serverless.ServerlessReport.model_validate_json(mixed.model_dump_json())
     assert again.policies["stands"].standing == stands.standing
-
-
-def test_study_figures_draw_the_stored_numbers():
-    data = stored_result(ServerlessStudy)
-    bars = {t.name: list(t.y) for t in study_charts.settings_figure(data).data}
-    for name, values in bars.items():
-        rows = [s.policies[name].slo_hit_rate.mean for s in data.settings.values()]
-        assert values == pytest.approx([100 * r for r in rows])
-    misses = {t.name: list(t.y) for t in study_charts.misses_figure(data).data}
-    assert misses["orion, slides"] == pytest.approx([9.6, 27.32, 51.68])
-    assert len(study_charts.cutoff_figure(data).data[0].x) == len(data.cutoff.points)
-    assert data.cutoff.setting in cutoff_title(data)
-    assert {x for t in study_charts.sharing_figure(data).data for x in t.x} == set(data.sharing.modes)
 
 
 def tried(nodes, hits=0.99):

@@ -15,17 +15,14 @@ from nona.report.simulations import uncertainty as sure
 from nona.report.simulations.advice import scheduler_advice, views_text
 from nona.report.simulations.findings import (
     TARGET,
-    advice,
-    headline,
-    live_headline,
     remedies,
     unsettled_text,
 )
-from nona.report.simulations.live import LiveSeries, bin_edge_s, live_alts, measured, quantile_s
+from nona.report.simulations.live import LiveSeries, bin_edge_s, quantile_s
 from nona.report.simulations.scenario_diff import change_text, scenario_changes
-from nona.results.document import Estimate, ModelFacts, OffRange
+from nona.results.document import Estimate, ModelFacts
 from nona.results.simulation import Resources
-from nona.results.simulation_charts import LiveLine, LiveRun
+from nona.results.simulation_charts import LiveLine
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.schedulers.registry import SCHEDULERS
 from nona.simulation.collected import Progress
@@ -37,29 +34,6 @@ from nona.study.preparation import prepare
 from nona.study.simulation import simulate
 
 
-def test_the_headline_names_the_shortest_its_distance_and_who_is_overloaded():
-    found = {"local": scheduler(0.03), "nona": scheduler(0.015), "spread": scheduler(None, "overloaded")}
-    differences = {"local": {"nona": difference(-0.0164, -0.52, "faster")}, "nona": {}}
-    assert headline(found, differences).text == (
-        "nona is shortest: 15 ms ± 1.5 ms simulated (95 %); 52 % below local (16.4 ms ± 1 ms less on "
-        "the same jobs); spread is overloaded."
-    )
-    off = {"nona": OffRange(low_s=0.0084, high_s=0.0267)}
-    assert "simulated (95 %); 8.4 to 27 ms if times are off" in headline(found, differences, off).text
-    alike = {"nona": {"local": difference(0.001, 0.01, "not told apart")}}
-    close = headline(found, alike).text
-    assert "nona is lowest, without a clear difference from local: 15 ms ± 1.5 ms" in close
-    same = {"nona": {"local": difference(0.0, 0.0, "not told apart")}}
-    same["nona"]["local"] = but(same["nona"]["local"], jct_s=around(0.0, 0.0))
-    once = but(same["nona"]["local"], jct_s=around(0.0, None))  # one run, no interval
-    assert headline(found, {"nona": {"local": once}}).lead == headline(found, same).lead
-    equal = headline(found, same).text
-    assert equal.startswith("nona and local take equally long on the same jobs: 15 ms ± 1.5 ms")
-    assert headline({"a": scheduler(None, "overloaded")}, {}).text.startswith("a is overloaded: no mean")
-    late = {"a": scheduler(0.01, "backlogged")}
-    assert headline(late, {}).text.endswith("; a ended with a backlog.")
-
-
 @examples(80)
 @given(st.floats(1.0, 5.0), st.floats(0.0, 0.9))
 def test_a_remedy_brings_the_load_to_its_target(load, background):
@@ -68,18 +42,6 @@ def test_a_remedy_brings_the_load_to_its_target(load, background):
     queries = load - background
     assert background + found.rate * queries == pytest.approx(TARGET)
     assert background + queries / found.size == pytest.approx(TARGET)
-
-
-def test_advice_where_background_alone_is_too_much_and_where_nothing_is():
-    offered = Resources(compute=1.2, network=0.1)
-    assert "Background alone" in advice("a", offered, Resources(compute=0.96, network=0.0), 4)
-    assert "6 servers instead of 4" in advice("a", offered, Resources(compute=0.2, network=0.0), 4)
-    idle = Resources(compute=0.0, network=0.0)
-    unseen = Resources(compute=0.9, network=None)
-    assert "On average" in advice("a", unseen, idle, 4)
-    assert "the link is busy all the time" in advice(
-        "a", unseen, idle, 4, Resources(compute=0.2, network=1.0)
-    )
 
 
 def test_differences_of_language_rows_engines_and_routers_are_words():
@@ -187,23 +149,6 @@ def line(mean_s, first, **changes):
     return made.model_copy(update=changes)
 
 
-def test_live_words():
-    series = {"a": line(0.01, 100, hit_rate=0.5, busy=(0.4, 0.8)), "b": line(0.02, 120)}
-    assert "a 40 % and 80 %" in live_alts(series)[3]
-    assert live_headline(LiveRun(series=series)).text == "So far a is shortest: 10 ms; b is at 20 ms."
-    level = {**series, "b": series["a"]}
-    assert live_headline(LiveRun(series=level)).text == "So far a and b are level: 10 ms."
-    assert live_headline(LiveRun()).text == "No job is complete yet."
-    ended = {"a": scheduler(0.01, utilization=Resources(compute=0.41, network=0.78))}
-    assert measured(series, ended)["a"].hit_rate == ended["a"].slo_hit_rate.mean
-    assert measured(series, ended)["a"].busy == (0.41, 0.78), "as tables say"
-    assert measured(series, ended)["b"] == series["b"]
-    alone = {"a": series["a"]}  # nobody to be compared with
-    assert live_headline(LiveRun(series=alone)).text == "Mean JCT of a so far: 10 ms."
-    two = line(0.01, 0, counts=(1, 1), jobs=2)
-    assert quantile_s(two, 0.5) == pytest.approx(bin_edge_s(1))
-
-
 def test_a_run_in_which_queues_do_not_fill_is_called_too_short():
     short = {
         "local": but(scheduler(0.02), jct_s=Estimate(mean=0.02, ci95=(0.01, 0.03))),
@@ -221,21 +166,6 @@ def made(*of):
 def apart(found, best):
     """Everything is clearly slower than the best."""
     return {best: {n: difference(0.01, 0.5, "slower") for n in found if n != best}}
-
-
-def test_who_wins_what_it_sees_and_where_the_time_went():
-    found = {"spark-fair": made(5, 1, 0, 1), "local": made(5, 0, 0, 21), "nona": made(5, 0.5, 0.5, 10)}
-    assert scheduler_advice(found, apart(found, "spark-fair")) == (
-        "spark-fair wins: it reads queues, which local does not, and both see nothing of the network; under "
-        "local, a job waits 20 ms longer for servers, but all other parts together are 1 ms shorter."
-    )
-    found = {"nona": made(5, 0, 0, 1), "local": made(9, 0, 0, 1)}
-    told = scheduler_advice(found, apart(found, "nona"))
-    assert "computing takes 4 ms longer per job, which is 100 % of the difference" in told
-    own = but(scheduler(0.026), parts_s=parts(0.005, 0.0, 0.0, 0.001, 0.02))
-    found = {"spark-fair": made(5, 1, 0, 1), "local": own}
-    told = scheduler_advice(found, apart(found, "spark-fair"))
-    assert "a job waits 20 ms longer for its own tasks on the same executor" in told
 
 
 def test_without_a_clear_difference_or_a_steady_state_nobody_wins():

@@ -63,22 +63,6 @@ def alone(only):
     return but(report(), schedulers={"nona": only})
 
 
-def test_stability_in_words():
-    held = "Nona, quick and twin are stable from 0 % to 90 %"
-    assert words.stability_finding(report()) == f"{held}. slow is unstable from 71 %."
-    lost_late = curve(point(0.0, 10e-3), point(0.8, None), point(0.9, None))
-    assert words.stability_finding(report(quick=lost_late, twin=lost_late)) == (
-        "Only nona is stable from 0 % to 90 %. slow is unstable from 71 %, quick and twin from 80 %."
-    )
-    assert words.stability_finding(report(without="slow")) == "Every scheduler is stable from 0 % to 90 %."
-    lost = curve(point(1.0, None), point(4.0, None))
-    assert words.stability_text(lost, "count") == "unstable everywhere"
-    assert words.stability_finding(alone(lost)) == "Nona is unstable everywhere."
-    assert words.stability_text(curve(point(1.0, None), point(4.0, 1e-3)), "count") == "unstable up to 1"
-    gap = curve(point(1.0, 1e-3), point(2.0, None), point(3.0, None), point(4.0, 1e-3))
-    assert words.stability_text(gap, "count") == "unstable from 2 to 3"
-
-
 @given(st.lists(st.booleans(), min_size=1, max_size=12))
 def test_spans_cover_just_the_unstable_points(flags):
     points = [point(float(i), 1e-3 if ok else None) for i, ok in enumerate(flags)]

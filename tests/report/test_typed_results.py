@@ -20,7 +20,6 @@ from nona import __version__
 from nona.hardware.device import devices
 from nona.hardware.executor import executor_class
 from nona.report.clusters import device_row
-from nona.report.figures import BAD
 from nona.report.guide import matching, section_titles, sections
 from nona.report.models import contraction, inspection
 from nona.report.times import MeanParts, TimesError, mean_if_off, off_text, times_error
@@ -43,7 +42,6 @@ from studies.pages import validation_page
 from studies.published_latencies import validation_report
 from studies.reports.theory import (
     comparison_rows,
-    theory_figure,
     theory_rows,
     theory_sentence,
     theory_summary,
@@ -286,33 +284,6 @@ def test_theory_alone_has_the_same_columns_and_the_page_is_both_validations(monk
     times = validation_markdown(validation_report())
     comparisons = [known_result("M/D/1", load, QUICK) for load in LOADS]
     assert text == times + "\n" + theory_markdown(comparisons, QUICK)
-
-
-def test_figure_and_markdown_show_every_row_where_it_belongs():
-    comparisons = [made_up(GOOD, WRONG, load=0.3), made_up(GOOD, BETWEEN, load=0.6)]
-    rows = [r for c in comparisons for r in comparison_rows(c)]
-    made = theory_figure(rows)
-    assert [t.name for t in made.data] == ["load 30%", "load 60%"]
-    assert list(made.data[0].x) == pytest.approx([4.0, 20.0])
-    assert list(made.data[0].error_x.array) == pytest.approx([4.80769, 8.33333], rel=1e-5)
-    assert made.data[0].marker.color[1] == BAD != made.data[0].marker.color[0]
-    labels = list(made.layout.yaxis.ticktext)
-    assert labels == ["M/M/1", "M/M/1: some", "M/M/1: others"]
-    for trace in made.data:  # near the line of its label, never on another's
-        shown = [labels[round(y)] for y in trace.y]
-        assert shown == [h.split(",")[0] for h in trace.customdata]
-    assert "10 to 20 ms" in made.data[1].customdata[1]
-    effort = Effort(7, level=0.99)
-    text = theory_markdown([made_up(GOOD, WRONG), made_up(BETWEEN, load=0.9)], effort)
-    lines = [line for line in text.splitlines() if line.startswith("| M/M/1")]
-    assert lines == [
-        "| M/M/1 | all | 50 % | 10.000 | 10.400 | 0.500 | +4.00 % | agrees | far |",
-        "| M/M/1 | some | 50 % | 10.000 | 12.000 | 1.000 | +20.00 % | differs | – |",
-        "| M/M/1 | others | 90 % | 10.000 – 20.000 | 15.000 | 1.000 | +0.00 % | agrees | – |",
-    ]
-    assert "2 of 3 means agree with theory, 1 differ. They are off" in text
-    assert "7 independent runs" in text
-    assert "99.0%" in text
 
 
 def test_the_documentation_has_the_times_and_the_means_as_they_are_computed():

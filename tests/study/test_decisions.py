@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -38,8 +37,8 @@ from studies.decisions import (
 )
 from studies.pages import with_results
 from studies.reports import decisions
-from studies.reports.decision_figures import heat_figure, ratios_figure
-from studies.reports.decisions import findings, heat_title, presented, title
+from studies.reports.decision_figures import ratios_figure
+from studies.reports.decisions import findings, presented, title
 from studies.results import DecisionStudy
 from tests.cli.calling import refusal, text
 from tests.report.filled import filled
@@ -259,23 +258,6 @@ def test_what_has_no_steady_state_meets_no_goal_and_what_has_no_placement_is_tol
     assert decisions.cells(data).texts()[-1]["nona / best"] == "–"
     assert len(decisions.entrants(data)) == len(decisions.entrants(DATA))
     assert studies.DecisionStudy.from_json(data.to_json()) == data
-
-
-def test_words_rows_and_figures_say_what_the_data_say():
-    assert title(DATA).endswith("in 1, within 1 % in 1, slower in 2")
-    assert heat_title(DATA) == "The largest ratio is 2: net, 25 Gbit/s, background 30 %, load 50 %"
-    assert title(DATA, "live") == "nona-live was not simulated"
-    lines = findings(DATA)
-    assert re.search(r"at most 1\.01 in 2 of 4 cells, above it in 1, .* in 1", lines[0])
-    assert any("spread in 4 of 4 cells" in line for line in lines)
-    (row,) = decisions.networks(DATA).texts()
-    assert (row["nona at most 1.01"], row["nona, worst"]) == ("2 of 4", "2.000")
-    assert [r["ratio"][:3] for r in decisions.worst_cases(DATA, "blind", 2).texts()] == ["2.0", "1.0"]
-    assert len(decisions.entrants(DATA)) == 12
-    assert decisions.cells(DATA).texts()[0]["spread"] == "–"
-    assert list(ratios_figure(DATA, "blind").data[0].y) == [0.9, 1.005, 1.02, 2.0]
-    (heat,) = heat_figure(DATA, "blind").data
-    assert (heat.z[0][0], heat.text[0][0]) == (pytest.approx(2.0), "2.00")
 
 
 def test_the_command_runs_and_writes(capsys, tmp_path, monkeypatch):

@@ -20,7 +20,6 @@ from nona.study.simulation import chosen_schedulers, place
 from nona.study.sweep_numbers import LINK, with_value
 from studies.paper import CLAIM, SCENARIO, growth, paper_scenario, paper_study, reach
 from studies.reports import paper
-from studies.reports.paper import paper_html, ratios
 from studies.results import Growth, OverloadRun, PaperStudy
 from tests.cli.calling import answer
 from tests.report.filled import filled
@@ -111,27 +110,6 @@ def test_a_ratio_grows_where_it_follows_the_number_of_jobs():
     assert not paper.grows(made(2.0))
     assert paper.jobs_for(made(2.0, 20.0), 350.0) == 1750.0
     assert paper.jobs_for(made(2.0, 2.1), 350.0) is None
-
-
-def test_words_say_what_the_numbers_are_and_html_holds_every_point_and_needs_nothing_else():
-    data = stored_result(PaperStudy)
-    far, near = paper.largest(data, far=True), paper.largest(data)
-    assert far[0] == max(r for r, *_ in ratios(data, far=True))
-    assert near[0] >= far[0]
-    text = paper.presented(data).text()
-    assert f"{far[0]:.3g} ({far[2]}" in paper.title(data)
-    assert all(line in text for line in paper.findings(data))
-    for sweep in data.sweeps:
-        for name, (wins, of) in paper.faster(data, sweep).items():
-            assert 0 < wins <= of
-            row = next(r for r in paper.summary(data).texts() if r["scheduler"] == name)
-            assert row[f"{sweep}: clearly faster than nona"] == f"at {wins} of {of} loads"
-    assert {r["scheduler"] for r in paper.summary(data).texts()} == set(data.sweeps["traffic"].schedulers)
-    assert data.command in text
-    assert f"seed {data.seed}" in text
-    page = paper_html(stored_result(PaperStudy))
-    assert page.count("<tr>") > len(paper.points(stored_result(PaperStudy)))
-    assert not any(word in page for word in ("http://", "https://", "<script"))
 
 
 @pytest.mark.verify

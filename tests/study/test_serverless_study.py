@@ -17,7 +17,6 @@ from studies.pages import with_results
 from studies.policy_results import Cell, ServerlessStudy
 from studies.reports import serverless, serverless_claims
 from studies.reports.serverless import gaps
-from studies.reports.serverless_tables import CLAIMED, judged_claims, settings
 from studies.serverless import POLICIES, SETTINGS, measured_searches, setting, with_load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,22 +45,6 @@ def test_every_interval_stored_follows_from_its_own_replications_and_pays_no_les
             assert shown.cost_per_call_usd.mean >= least * (1 - 1e-4), policy
 
 
-def test_words_say_what_the_numbers_are():
-    data = stored_result(ServerlessStudy)
-    text, cells = serverless.presented(data).text(), serverless_claims.main_cells(data)
-    assert serverless.title(data) in text
-    assert all(line in text for line in serverless.findings(data))
-    for name in SETTINGS:
-        best = max(cells[name], key=lambda p: serverless_claims.mean(cells[name][p], "hits"))
-        assert f"{100 * serverless_claims.mean(cells[name][best], 'hits'):.1f} %" in text
-    assert len(settings(data)) == len(SETTINGS) * len(POLICIES)
-    shown = {"agrees": True, "does not": False, "–": None}
-    for claim, row in zip(serverless_claims.CLAIMS, CLAIMED.of(judged_claims(data)).texts(), strict=True):
-        assert shown[row["order"]] == claim.judge(cells).order
-        assert shown[row["size"]] == claim.judge(cells).size
-    assert data.command in text
-
-
 def made_up(esg, others, cost):
     """Cells in which ESG keeps ``esg``, the others keep ``others`` and cost ``cost`` times as much."""
 
@@ -86,8 +69,6 @@ def with_hits(*hits):
 def test_policies_are_paired_by_replication():
     assert serverless_claims.difference(with_hits(1.0, 1.0), with_hits(0.5, 0.5), "hits").mean == 0.5
     assert serverless_claims.difference(with_hits(0.9, 0.8), with_hits(0.5, 0.4), "hits").half_width < 1e-9
-    a, b, c = with_hits(1.0, 1.0), with_hits(0.9, 0.91), with_hits(0.9, 0.9)
-    assert serverless_claims.ranking_text({"a": a, "b": b, "c": c}, "hits") == "a > b ≈ c"
 
 
 def test_claims_hold_where_they_are_true_and_fail_where_they_are_not():

@@ -65,20 +65,6 @@ def _windows(record: Records, limits: np.ndarray[tuple[int], np.dtype[np.float64
     )
 
 
-def worst_window(hits: HitsOverTime) -> tuple[str, HitWindow] | None:
-    """The scheduler and the window with the lowest hit rate; ``None`` where no job has an SLO."""
-    rated = [
-        (window.hit_rate, name, window)
-        for name, windows in hits.items()
-        for window in windows
-        if window.hit_rate is not None
-    ]
-    if not rated:
-        return None
-    _, name, window = min(rated, key=lambda k: k[0])
-    return name, window
-
-
 POINTS = 240
 WINDOWS = 20  # of a moving average in a pilot run
 

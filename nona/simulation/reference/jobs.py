@@ -11,7 +11,6 @@ executor that it then gets.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -120,7 +119,6 @@ class Job:
 
 JctParts = tuple[float, float, float, float, float, float]  # in the order of nona.simulation.collected.PARTS
 NO_PARTS: JctParts = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-DROPPED: JctParts = (math.nan,) * 6
 IsolatedS = Callable[[Output, int, int], float]  # of a message between two servers
 
 

@@ -253,16 +253,11 @@ class Prediction:
 
     def least(self, option: Option, offer: int, low: int, most: int) -> int:
         """The least count of ``offer``, others as in ``option``, predicted to keep; ``most`` if none is."""
-        high = low
-        while high < most and self.margin(with_count(option, offer, high)) < 1:
-            low, high = high, min(2 * high, most)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.margin(with_count(option, offer, middle)) < 1:
-                low = middle
-            else:
-                high = middle
-        return high
+
+        def keeps(count: int) -> bool:
+            return self.margin(with_count(option, offer, count)) >= 1
+
+        return driven(least(most, low, low=low - 1), keeps) or most
 
 
 def with_count(option: Option, offer: int, count: int) -> Option:

@@ -11,7 +11,7 @@ import numpy as np
 
 from nona.errors import ScenarioError
 from nona.experiments import ProcessPool
-from nona.planning.least import least
+from nona.planning.least import driven, edge, halfway, least
 from nona.planning.offers import Option
 from nona.planning.traffic import Profile, schedule_hours
 from nona.report.times import LEVEL
@@ -143,14 +143,8 @@ def _ruled_out(planner: Planner, option: Option) -> int:
 
 
 def _predicted_edge(planner: Planner, option: Option, high: int) -> float:
-    low = 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if planner.prediction.margin(option, middle) >= 1:
-            low = middle
-        else:
-            high = middle
-    return float(low)
+    kept, _ = driven(edge(1, high, halfway), lambda load: planner.prediction.margin(option, load) >= 1)
+    return float(kept)
 
 
 def judged(planner: Planner, trials: Sequence[Trial]) -> list[Known]:
@@ -295,14 +289,13 @@ def _counts(planner: Planner, option: Option, varied: int, steps: list[int]) -> 
 def _least(planner: Planner, option: Option, varied: int, most: int, load: int) -> int:
     """The least count that keeps at a load; ``most`` is enough for a higher one."""
     floor = 1 if len(option.used) == 1 else 0  # the others alone may do
-    search = least(most - floor, max(1, math.ceil(most * load / MILLE) - floor + 1))
-    try:
-        wanted = next(search)
-        while True:
-            count = with_count(option, varied, wanted + floor - 1)
-            wanted = search.send(_survives(planner, count, load))
-    except StopIteration as end:
-        return most if end.value is None else int(end.value) + floor - 1
+    start = max(1, math.ceil(most * load / MILLE) - floor + 1)
+
+    def survives(wanted: int) -> bool:
+        return _survives(planner, with_count(option, varied, wanted + floor - 1), load)
+
+    found = driven(least(most - floor, start), survives)
+    return most if found is None else found + floor - 1
 
 
 def _survives(planner: Planner, option: Option, load: int) -> bool:

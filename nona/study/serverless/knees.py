@@ -15,6 +15,7 @@ from typing import NamedTuple
 from nona.errors import ScenarioError
 from nona.experiments import kept_pool
 from nona.options import Options
+from nona.planning.least import asking, edge
 from nona.planning.verdict import Counts, Settled, counted, estimate_of, looks_of, verdict
 from nona.results.document import Verdict
 from nona.results.serverless import (
@@ -38,7 +39,7 @@ from nona.study.serverless.run import chosen_policies, warmup_calls
 from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
 from nona.study.sweep_bench import check_request
 from nona.study.sweep_numbers import LOAD, Number, number_named
-from nona.study.sweep_values import middle, near_enough, turns
+from nona.study.sweep_values import between, turns
 from nona.study.sweeps import Hear, unheard
 
 MOST_CALLS = 100_000
@@ -229,17 +230,15 @@ class PolicySearch:
 
     def _bisect(self, inside: float, outside: float, verdict: str) -> Generator[Look, Seen, float]:
         """The last value with ``verdict``, from ``inside``, which has it, towards ``outside``."""
-        unit, span = self.number.unit, self.settings.values[-1] - self.settings.values[0]
-        while True:
-            low, high = sorted((inside, outside))
-            if near_enough(low, high, unit, span, self.settings.close):
-                return inside
-            value = middle(low, high, unit)
+
+        def is_inside(value: float) -> Generator[Look, Seen, bool]:
             yield from self.point(value)
-            if self.points[value].verdict == verdict:
-                inside = value
-            else:
-                outside = value
+            return self.points[value].verdict == verdict
+
+        span = self.settings.values[-1] - self.settings.values[0]
+        halved = edge(inside, outside, between(self.number.unit, span, self.settings.close))
+        inside, _ = yield from asking(halved, is_inside)
+        return inside
 
 
 def _turns(points: Points) -> list[tuple[float, float]]:
