@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from nona import __version__
+from nona.planning.least import driven, edge
 from nona.results.simulation_charts import (
     LINK_LOAD,
     STORY_SCENARIO,
@@ -166,10 +167,12 @@ def paying_limit(scenario: Scenario, sources: Sources = _NO_SOURCES, most: float
         return None
     if not _story_pays(scenario, low, sources):
         return 0.0
-    while high - low > _TOLERANCE:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _story_pays(scenario, middle, sources) else (low, middle)
-    return high
+
+    def between(low: float, high: float) -> float | None:
+        return (low + high) / 2 if high - low > _TOLERANCE else None
+
+    limit, _ = driven(edge(high, low, between), lambda load: not _story_pays(scenario, load, sources))
+    return limit
 
 
 def _story_pays(scenario: Scenario, load: float, sources: Sources) -> bool:

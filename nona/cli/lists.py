@@ -9,8 +9,26 @@ from typing import Any
 from nona.cli.declared import Printing
 from nona.registry import Strategy
 from nona.results.document import Document
-from nona.results.program import SampleEntry, SchedulerEntry
 from nona.tables import text_table
+
+
+class SchedulerEntry(Document):
+    """A scheduler, or a policy of another part: its family in lists, what it sees of the network."""
+
+    name: str
+    kind: str
+    family: str
+    network_view: str
+    summary: str
+    source: str
+    adaptation: str
+
+
+class SampleEntry(Document):
+    """A sample model or a shipped scenario."""
+
+    name: str
+    description: str
 
 
 def schedulers(arguments: Printing) -> None:

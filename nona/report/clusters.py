@@ -15,11 +15,27 @@ from nona.hardware.device import Device, Fact, find_device
 from nona.hardware.executor import ExecutorClass, make_executor_class
 from nona.hardware.mig import MigLayout, assumed
 from nona.report.times import precision_of
-from nona.results.program import DeviceEntry
+from nona.results.document import Document
 from nona.results.simulation_charts import ResourceLoad
 from nona.scenario.schema import CostSpec
 from nona.tables import BANDWIDTH, COUNT, SHARE, SIZE, WHOLE_SHARE, Column, Filled, Kind, Table
 from nona.units import format_bandwidth, format_count, format_size, format_time
+
+
+class DeviceEntry(Document):
+    """A device: texts with units beside numbers in SI units; ``sources`` are those of its attributes."""
+
+    name: str
+    title: str
+    fp16: str
+    memory: str
+    bandwidth: str
+    mig: str
+    peak_flop_per_s: Mapping[str, float]
+    memory_bytes: float
+    bandwidth_bytes_per_s: float
+    sms: int
+    sources: Mapping[str, str]
 
 
 def device_row(device: Device) -> DeviceEntry:

@@ -42,7 +42,7 @@ from nona.placement.capacity import check_feasible
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.queueing import erlang_c
 from nona.placement.result import Placement
-from nona.planning.least import driven, least
+from nona.planning.least import driven, edge, halfway, least
 from nona.planning.offers import Option
 from nona.results.planning import By
 from nona.scenario.plan import BatchOfferSpec
@@ -368,14 +368,12 @@ class Chains:
         """The largest count that bounds rule out; they hold for all smaller ones too."""
         if self.bounds.excluded(with_count(base, offer, 1)) is None:
             return 0
-        low, high = 1, most + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.bounds.excluded(with_count(base, offer, middle)) is None:
-                high = middle
-            else:
-                low = middle
-        return low
+
+        def excluded(count: int) -> bool:
+            return self.bounds.excluded(with_count(base, offer, count)) is not None
+
+        last, _ = driven(edge(1, most + 1, halfway), excluded)
+        return last
 
     def _speeds(self) -> list[float]:
         """Jobs per second of the mix on the quickest executor of each offer."""
