@@ -4,9 +4,7 @@ import streamlit as st
 
 from nona.ui.pages.demo import begin
 from nona.ui.pages.home import QUESTIONS, example_gallery, network_story, open_example, question_card, recent
-from nona.ui.session.opening import new_scenario
 from nona.ui.session.workspace import current
-from nona.ui.shell.open_files import open_popover
 from nona.ui.widgets.fields import button, plain
 from nona.ui.widgets.terms import term
 
@@ -14,10 +12,7 @@ state = current()
 with st.container(horizontal=True, vertical_alignment="center"):
     hint = "Questions, a few steps each, on the pages. Your scenario comes back then."
     button("Start the demo", "start-demo", begin, state, icon="slideshow", hint=hint, type="primary")
-    hint = "Begin your own with a group of servers and no queries; Undo restores the present one."
-    button("New scenario", "new-on-home", new_scenario, state, icon="note_add", hint=hint)
-    open_popover(state, "open-on-home")
-    st.markdown("[:material/apps: Examples](#examples)", width="content")
+    st.caption("Your own: *File* in the side bar; files may also be dropped anywhere.", width="content")
 st.markdown(
     "One query of four tasks; 2 and 3 could run in parallel. Load the link with other traffic, and see when "
     "splitting stops paying."

@@ -6,15 +6,15 @@ import streamlit as st
 
 from nona.ui.pages.language_plan import LANGUAGE_PLAN
 from nona.ui.pages.plan import PLAN
-from nona.ui.pages.plan_question import count_card, demo_screen, start_screen
+from nona.ui.pages.plan_question import DEMOS, count_card, start_screen
 from nona.ui.pages.run_page import run_page
 from nona.ui.session.workspace import current
-from nona.ui.shell.first_steps import no_queries
+from nona.ui.shell.first_steps import examples, no_queries
 
 state = current()
 of_language = bool(state.scenario.language) and not state.scenario.workload
 if not of_language and no_queries(state, "A plan"):
-    demo_screen(state)
+    examples(state, "plan", DEMOS)
     st.stop()
 counts = state.scenario.plan is not None and state.scenario.plan.group is not None
 if state.scenario.language and state.scenario.workload and not counts:

@@ -440,7 +440,7 @@ def times_tab(state: AppState) -> None:
 
 
 def with_advice(page: RunPage[Kept]) -> RunPage[Kept]:
-    """The page with what the study of decisions says of schedulers below its settings."""
+    """The page with a line of the study of decisions below its settings."""
 
     def settings(state: AppState) -> None:
         page.fields(state)

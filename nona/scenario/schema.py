@@ -72,9 +72,9 @@ class CostSpec(Part):
         "auto: fp32 runs in TF32 where the stack does so by default and the GPU has it, else in full. fp16, "
         "fp8 and int8 need an engine that was built for them. Fewer bits: fewer bytes, faster products.",
         choices={
-            "auto": "auto: as the stack runs the file",
-            "model": "as in the file, fp32 in full",
-            "fp32": "fp32 in full",
+            "auto": "as the stack does by default",
+            "model": "as in the file",
+            "fp32": "all in fp32",
             "tf32": "TF32",
         },
     )

@@ -51,6 +51,8 @@ _SHIPPED = (
     expert.SCHEDULER,
 )
 SCHEDULERS: Registry[Scheduler] = Registry("Scheduler", _SHIPPED, SimulationError)
+#: Those that the app lists; all others are folded away as research.
+USUAL = ("nona", "nona-live", "local", "spread", "least-loaded", "opportunistic", "spark-fair", "expert")
 
 
 def scheduler_names() -> tuple[str, ...]:

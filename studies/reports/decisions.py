@@ -35,6 +35,7 @@ from studies.results import (
     UnplacedCell,
 )
 
+LINK = Kind("{:g} Gbit/s".format)
 Verdict = Literal["met", "open", "missed"]
 GOAL = 1.01  # a ratio of at most that is as good as the best
 LIVE_GOAL = 1.02
@@ -209,7 +210,7 @@ def _answers(question: Question) -> tuple[Column[_Network], ...]:
         Column(
             f"{name}, median", lambda r: median(r.ratios(question)) if r.ratios(question) else None, RATIO
         ),
-        Column(f"{name}, worst", lambda r: max(r.ratios(question), default=None), RATIO),
+        Column(f"{name}, worst", lambda r: max(r.ratios(question), default=None), RATIO, decides=True),
     )
 
 
@@ -238,10 +239,13 @@ def networks(data: DecisionStudy) -> Filled:
 
 def _cases(cases: Iterable[Compared], question: Question) -> Filled:
     columns: tuple[Column[Compared], ...] = (
-        Column("cell", lambda c: where(c.cell)),
+        Column("ratio", lambda c: c.answer.estimate, RATIO, interval=True, decides=True),
+        Column("network", lambda c: c.cell.network, decides=True),
+        Column("link", lambda c: c.cell.link, LINK, decides=True),
+        Column("background", lambda c: c.cell.background, WHOLE_SHARE),
+        Column("load", lambda c: c.cell.load, WHOLE_SHARE, decides=True),
         Column(question.name, lambda c: c.cell.mean_s(question.name), TIME),
         Column("best other", lambda c: f"{c.answer.best} {time_text(c.cell.mean_s(c.answer.best))}"),
-        Column("ratio", lambda c: c.answer.estimate, RATIO, interval=True),
         Column("goal", lambda c: verdict(c.answer, question.goal)),
         Column("objective", lambda c: c.cell.placement.objective_s, TIME),
         Column("gap", lambda c: c.cell.placement.gap, SHARE),
@@ -278,7 +282,7 @@ def _of_question(question: Question) -> tuple[Column[AnyCell], ...]:
 
 CONDITIONS: tuple[Column[AnyCell], ...] = (
     Column("network", lambda c: c.network),
-    Column("link", lambda c: c.link, Kind("{:g} Gbit/s".format)),
+    Column("link", lambda c: c.link, LINK),
     Column("background", lambda c: c.background, WHOLE_SHARE),
     Column("load", lambda c: c.load, WHOLE_SHARE),
 )
@@ -387,17 +391,11 @@ def findings(data: DecisionStudy) -> list[str]:
 
 
 def which_scheduler(data: DecisionStudy) -> str:
-    """Say when a decision without a look at queues pays, and when one with it does, in two sentences."""
+    """Say in a line which scheduler pays where queues can be seen, and which where they cannot."""
     blind, live = sides(data, "blind"), _ratios_to(data, "nona-live", "least-loaded")
-    seen = _ratios_to(data, "nona", "least-loaded")
-    gains = Counter(c.cell.load for c in compared(data, "blind") if c.answer.ratio < FASTER)
-    often = f", most often at a load of {share_text(gains.most_common(1)[0][0])}" if gains else ""
     return (
-        f"Where queues can be seen when a query arrives, choose a scheduler that reads them: nona-live is "
-        f"faster than least-loaded in {sum(r < FASTER for r in live)} of {len(live)} shipped cells and "
-        f"slower in {sum(r > GOAL for r in live)}; nona, which sees none, is slower than least-loaded in "
-        f"{sum(r > GOAL for r in seen)}. Where no queue can be seen, nona pays: faster than all other such "
-        f"schedulers in {blind.faster} of {blind.cells} cells, slower in {blind.slower}{often}."
+        f"Queues seen: nona-live, faster than least-loaded in {sum(r < FASTER for r in live)} of {len(live)} "
+        f"cases. Not seen: nona, faster than all others in {blind.faster} of {blind.cells}."
     )
 
 

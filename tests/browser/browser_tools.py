@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from nona.scenario.file import parse_scenario, scenario_hash
+
 ROOT = Path(__file__).resolve().parents[2]
 ARTIFACTS = ROOT / "test-artifacts"
 # How long a test waits for what comes at once, and for the end of a run; a slow machine is no error.
@@ -75,7 +77,9 @@ def enter(page, field, text):
 def downloaded(page, button):
     """What a download button gives, also one in the page's menu of downloads."""
     wanted = page.get_by_role("button", name=button, exact=True)
-    if not wanted.count():
+    if button.startswith("Save as "):
+        open_file_menu(page)
+    elif not wanted.count():
         page.get_by_role("button", name="Downloads").click(timeout=RESULT_MS)
     with page.expect_download() as download:
         wanted.click()
@@ -174,9 +178,21 @@ def wait_for_the_end(page, of, live=None):
     wait_idle(page)
 
 
+def open_file_menu(page):
+    """Open the menu in the side bar with all that is done with the scenario as a file."""
+    page.get_by_test_id("stSidebar").get_by_role("button", name="File", exact=True).click()
+    page.get_by_role("button", name="New scenario").wait_for()
+    wait_idle(page)
+
+
+def scenario_mark(page):
+    """The version of the scenario as it is."""
+    return scenario_hash(parse_scenario(downloaded(page, "Save as YAML").decode()))
+
+
 def share_link(page):
     """The address in the side bar that carries the scenario."""
-    page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
+    open_file_menu(page)
     code = page.get_by_test_id("stCode").filter(has_text="s=1.")
     code.wait_for()
     page.wait_for_function("e => /s=1\\.[\\w-]{40,}/.test(e.textContent)", arg=code.element_handle())

@@ -29,16 +29,10 @@ def given(page, place, name, data):
 
 def opened(page, name, data):
     """Open a scenario's file from the side bar."""
-    page.get_by_test_id("stSidebar").get_by_role("button", name="Open", exact=True).click()
+    tools.open_file_menu(page)
     given(page, page.get_by_test_id("stPopoverBody"), name, data)
     page.keyboard.press("Escape")
     tools.wait_idle(page)
-
-
-def fingerprint(page):
-    """The fingerprint in the side bar."""
-    told = page.get_by_test_id("stSidebar").get_by_text("Version").first.inner_text()
-    return re.search("[0-9a-f]{12}", told).group()
 
 
 def test_broken_files_are_refused_where_they_were_given(page):
@@ -87,13 +81,15 @@ def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(page):
     assert row.get_by_role("textbox", name="Rate").input_value() == "4/s", "the trace's own"
     assert "it replays" in row.inner_text()
     tools.assert_fits(page)
-    bundle, text = tools.downloaded(page, "Download bundle"), tools.downloaded(page, "Download YAML")
-    mark = fingerprint(page)
+    bundle, text = tools.downloaded(page, "Save as bundle"), tools.downloaded(page, "Save as YAML")
+    mark = tools.scenario_mark(page)
     tools.open_page(page, "Simulation")
     tools.run_to_the_end(page)
     page.get_by_role("tab", name="Over time").click()
     page.get_by_text("SLO").first.wait_for()
-    assert mark in tools.downloaded(page, "HTML report").decode()
+    told = page.get_by_role("tabpanel").filter(has_text="version").inner_text()
+    version = re.search("version [0-9a-f]{12}", told).group()
+    assert version in tools.downloaded(page, "HTML report").decode()
     stranger = tools.new_context(page.context.browser)
     fresh = stranger.new_page()
     fresh.goto(page.url.partition("?")[0].rpartition("/")[0])
@@ -104,7 +100,7 @@ def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(page):
     assert "bundle" in notice.inner_text()
     given(fresh, notice, "plan.nona.zip", bundle)
     notice.wait_for(state="detached")
-    assert fingerprint(fresh) == mark
+    assert tools.scenario_mark(fresh) == mark
     tools.open_page(fresh, "Scenario")
     assert "it replays" in fresh.locator(".st-key-row-1").inner_text()
     tools.choose(fresh, "Speed of the trace", "stretched to the rate")

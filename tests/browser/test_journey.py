@@ -36,7 +36,7 @@ def test_from_a_model_file_to_downloaded_results(page):
     placement_is_solved(page)
     simulation_is_run(page)
 
-    scenario = parse_scenario(tools.downloaded(page, "Download YAML").decode())
+    scenario = parse_scenario(tools.downloaded(page, "Save as YAML").decode())
     assert scenario.labels == ("resnet18", "uploaded")
     assert scenario.cluster.servers[0].mig is not None
     assert "uploaded.onnx" in scenario.models

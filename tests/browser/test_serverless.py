@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 @pytest.mark.parametrize("page", [("dark", 400)], ids=["dark-400"], indirect=True)
 def test_a_demo_is_run_and_explained(page):
     open_page(page, "Serverless")
-    page.get_by_role("button", name="Open this demo").first.click()
+    page.get_by_role("button", name="Open this example").first.click()
     wait_idle(page)
     fill_number(page, "Calls measured per run", "150")
     fill_number(page, "Replications", "2")

@@ -8,14 +8,14 @@ import pytest
 
 from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.schedulers.base import FAMILY_TITLES
-from nona.schedulers.registry import SCHEDULERS
+from nona.schedulers.registry import SCHEDULERS, USUAL
 from nona.sources.samples import scenario_path
 
 # The pixels of each of the four charts, as text.
 
 pytestmark = [pytest.mark.browser, pytest.mark.verify]
 PIXELS = "root => [...root.querySelectorAll('figure canvas')].map(c => c.toDataURL())"
-TABS = ("Compare", "Distribution", "Where time goes", "First jobs", "How sure")
+TABS = ("Compare", "Distribution", "Where time goes", "Over time", "How sure")
 
 
 def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(page):
@@ -95,7 +95,7 @@ def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(page):
     tools.open_page(page, "Simulation")
     tools.fill_number(page, "Jobs measured per run", "500")
     tools.run_to_the_end(page)
-    page.get_by_role("tab", name="Cluster", exact=True).click()
+    page.get_by_role("tab", name="Where time goes", exact=True).click()
     racks.first.wait_for()
     tools.wait_idle(page)
     told = racks.first.locator(".head").inner_text()
@@ -127,7 +127,7 @@ def open_small(page):
     """The demo of eight servers with schedulers that need no placement, and short runs."""
     data = scenario_to_mapping(load_scenario(scenario_path("vision_language_8_servers")))
     data |= {"schedulers": ["local", "spread", "spark-fair"], "simulation": {"jobs": 3000, "replications": 3}}
-    page.get_by_test_id("stSidebar").get_by_role("button", name="Open", exact=True).click()
+    tools.open_file_menu(page)
     field = page.get_by_test_id("stFileUploader").filter(has_text="Scenario (YAML").first
     file = {"name": "small.yaml", "mimeType": "text/plain", "buffer": json.dumps(data).encode()}
     field.get_by_test_id("stFileUploaderDropzoneInput").last.set_input_files(file)
@@ -146,7 +146,6 @@ def shown(page):
         "charts": charts.locator(".note").inner_text(),
         "means": charts.locator("canvas[role=img]").first.get_attribute("aria-label"),
         "tab": page.get_by_role("tabpanel").filter(has_text="version").inner_text(),
-        "side bar": page.get_by_test_id("stSidebar").inner_text(),
     }
 
 
@@ -173,7 +172,7 @@ def test_runs_in_a_row_and_a_reload_show_one_run_each(page):
         tools.run_to_the_end(page)
         found = shown(page)
         said.append(assert_one_run(found, number))
-        assert said[-1].split()[0] in found["side bar"]  # the fingerprint of the scenario as it is
+        assert said[-1].split()[0] == tools.scenario_mark(page)
     assert len(set(said)) == len(SERVERS)
     page.reload()
     tools.wait_idle(page)
@@ -218,7 +217,7 @@ def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(page):
     tools.enter(page, page.get_by_label("Jobs measured per run", exact=True), "200")
     page.get_by_text("What if?").click()
     page.wait_for_function(ANSWERED, arg="", timeout=tools.RESULT_MS)
-    fingerprint = page.get_by_test_id("stSidebar").locator("code").inner_text()
+    fingerprint = tools.scenario_mark(page)
     tools.wait_idle(page)  # the page is drawn once more when the answer is complete
     old = page.evaluate(CELLS)
     page.evaluate(MARK_IT)
@@ -233,11 +232,11 @@ def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(page):
     page.wait_for_function(ANSWERED, arg="", timeout=tools.RESULT_MS)
     assert slider_value(page, "Link background") == "7"
     assert page.get_by_label("Jobs measured per run", exact=True).input_value() == "200"
-    assert page.get_by_test_id("stSidebar").locator("code").inner_text() == fingerprint
+    assert tools.scenario_mark(page) == fingerprint
     page.get_by_role("button", name="Apply").click()
     page.get_by_text("As the scenario stands").wait_for()
     tools.wait_idle(page)
-    assert page.get_by_test_id("stSidebar").locator("code").inner_text() != fingerprint
+    assert tools.scenario_mark(page) != fingerprint
     tools.open_page(page, "Scenario")
     assert slider_value(page, "Link busy") == "7"
     page.get_by_role("button", name="Undo").click()
@@ -254,10 +253,14 @@ def picker_of(page):
 
 
 @pytest.mark.parametrize("page", [("light", 400), ("dark", 1360)], indirect=True)
-def test_all_stand_under_their_family_with_view_and_source(page):
+def test_the_usual_ones_stand_first_and_all_others_under_their_family_with_view_and_source(page):
     picker = picker_of(page)
     tools.assert_fits(page)
-    used = {s.family for s in SCHEDULERS.values()}
+    usual = picker.get_by_role("group", name="Schedulers").get_by_role("checkbox")
+    assert [box.get_attribute("aria-label") for box in usual.all()] == list(USUAL)
+    assert picker.get_by_role("checkbox").count() == len(USUAL)
+    picker.get_by_text(f"Research: {len(SCHEDULERS) - len(USUAL)} more").click()
+    used = {s.family for s in SCHEDULERS.values() if s.name not in USUAL}
     for family, title in FAMILY_TITLES.items():
         assert picker.get_by_role("group", name=title).count() == (family in used)
     for s in SCHEDULERS.values():
@@ -304,6 +307,7 @@ def test_the_keyboard_finds_chooses_and_removes(page):
 
 def test_choices_in_quick_succession_are_all_taken(page):
     picker = picker_of(page)
+    picker.get_by_text("Research:").click()
     names = [n for n in SCHEDULERS if not picker.get_by_role("checkbox", name=n, exact=True).is_checked()]
     for name in names:
         picker.get_by_role("checkbox", name=name, exact=True).check()

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 @pytest.mark.parametrize("page", [("dark", 400)], ids=["dark-400"], indirect=True)
 def test_a_demo_is_run_and_explained(page):
     tools.open_page(page, "Training")
-    page.get_by_role("button", name="Open this demo").first.click()
+    page.get_by_role("button", name="Open this example").first.click()
     tools.wait_idle(page)
     tools.fill_number(page, "Replications", "20")
     page.get_by_role("button", name="Run the policies").click()
@@ -73,11 +73,9 @@ NODES = ".st-key-elastic-nodes .node"
 MENU = ".st-key-downloads-training-elastic"
 
 
-def open_elastic(page, title, load):
-    """Open a demo by its card; a part of its jobs is enough to look at."""
-    tools.open_page(page, "Training")
-    card = page.get_by_test_id("stVerticalBlock").filter(has_text=title).last
-    card.get_by_role("button", name="Open this demo").click()
+def open_elastic(page, name, load):
+    """Open an example; a part of its jobs is enough to look at."""
+    tools.open_example(page, "Training", name)
     page.get_by_role("button", name="Run the policies").wait_for()
     tools.wait_idle(page)
     tools.fill_number(page, "Relative load", load)
@@ -107,7 +105,7 @@ def look_at_tabs(page):
 @pytest.mark.verify
 @pytest.mark.parametrize("page", [("light", 1280)], ids=["light-1280"], indirect=True)
 def test_who_scales_is_cancelled_run_again_explained_and_sent(page):
-    open_elastic(page, "Who scales, who waits?", "3")
+    open_elastic(page, "who_scales_who_waits", "3")
     page.get_by_role("button", name="Run the policies").click()
     page.locator(".st-key-training-elastic-area .node").first.wait_for()  # live, while it runs
     page.get_by_role("button", name="Cancel run of elastic jobs").click()
@@ -159,7 +157,7 @@ def scrub_and_follow(page):
 @pytest.mark.verify
 @pytest.mark.parametrize("page", [("dark", 400)], ids=["dark-400"], indirect=True)
 def test_a_demo_is_read_in_the_dark_on_a_telephone(page):
-    open_elastic(page, "Tuned by hand or by Pollux", "0.05")
+    open_elastic(page, "tuned_by_hand_or_by_pollux", "0.05")
     tools.assert_fits(page)
     assert "mean JCT" in run_elastic(page)
     look_at_tabs(page)

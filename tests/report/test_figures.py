@@ -26,7 +26,7 @@ from nona.report.simulations.comparison import changes
 from nona.results.document import UNKNOWN
 from nona.results.placement import PlacedConfiguration, PlacedModel, SimulatedModel
 from nona.results.simulation import ReplicationMeans, Resources, Sureness
-from nona.results.simulation_charts import Distribution, GanttBar, OverTime, ResourceLoad
+from nona.results.simulation_charts import Distribution, GanttBar, OverTime
 from nona.scenario.schema import Scenario
 from nona.schedulers.registry import SCHEDULERS
 from nona.serverless.policies.registry import POLICIES
@@ -79,8 +79,6 @@ def test_what_has_no_value_has_no_bar():
     half = Resources(compute=0.5, network=None)
     made = figures.utilisation_figure({"a": scheduler(0.01, utilization=half)})
     assert [list(bar.x) for bar in made.data] == [[50.0], [None]]
-    made = figures.executor_figure(ResourceLoad(executors=(0.25, 1.0), link=0.0, links=()))
-    assert list(made.data[0].y) == [25.0, 100.0]
 
 
 def test_lines_over_time_and_ecdfs_show_slo_overload_and_scale():

@@ -31,6 +31,11 @@ def tour(at):
     return found
 
 
+def begun(at, story):
+    begin(state_of(at), story)
+    return at.run()
+
+
 def press(at, key):
     return at.button(key=f"demo-{key}").click().run()
 
@@ -154,7 +159,7 @@ def quickly(monkeypatch):
 @pytest.mark.verify
 @pytest.mark.usefixtures("quickly")
 def test_what_was_simulated_is_shown_again_and_compared(open_page):
-    at = press(open_page("home").button(key="show-1").click().run(), "next")
+    at = press(begun(open_page("home"), 2), "next")
     assert not [m for m in at.markdown if "Found:" in m.value], "no outcome before there is one"
     finish(at, "simulate")
     first = state_of(at).results["simulate"]
@@ -226,7 +231,7 @@ def test_the_page_that_was_chosen_is_asked_for_until_it_runs(monkeypatch):
 @pytest.mark.verify
 @pytest.mark.usefixtures("quickly")
 def test_nothing_of_another_story_is_shown(open_page):
-    at = press(open_page("home").button(key="show-1").click().run(), "next")
+    at = press(begun(open_page("home"), 2), "next")
     finish(at, "simulate")
     assert "simulate" in state_of(at).results
     assert any(fact.text.endswith("SLO hits") for fact in facts(state_of(at)))

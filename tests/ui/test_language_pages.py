@@ -89,7 +89,7 @@ def test_queries_and_requests_are_on_the_pages_of_one_scenario(open_page):
 def test_a_new_scenario_for_a_language_model_has_its_engine_and_no_servers_that_nothing_uses(open_page):
     at = open_page("scenario")
     state = state_of(at)
-    at.button(key="new-scenario").click().run()
+    put(at, "file-menu", True).button(key="new-scenario").click().run()
     go(at, "scenario").button(key="add-language-row").click().run()
     assert [group.engine is not None for group in state.scenario.cluster.servers] == [True]
     state.undo()

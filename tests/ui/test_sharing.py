@@ -133,7 +133,7 @@ def test_a_bad_link_is_one_line_leaves_the_page_alone_and_its_text_is_kept_as_fa
 
 
 def link_of(at):
-    put(at, "share", True)  # the popover stands open
+    put(at, "file-menu", True)
     return next(c.value for c in at.sidebar.code if "s=1." in c.value)
 
 
@@ -160,7 +160,7 @@ def test_small_uploaded_workflows_travel_in_the_link_and_what_does_not_fit_is_na
     nodes = [{"id": f"task {i} of {i * 7919}", "compute_ms": 1.0 + i / 7} for i in range(900)]
     upload_model(at, "my_big_net.json", json.dumps({"nodes": nodes, "edges": []}).encode())
     state_of(at).replace_list(("workload",), [{"model": "my_big_net.json", "rate": 1}])
-    put(at, "share", True)
+    put(at, "file-menu", True)
     told = next(w.value for w in at.sidebar.warning if "A link cannot carry" in w.value)
     assert "my\\_big\\_net.json" in told
     assert not [c for c in at.sidebar.code if "s=1." in c.value]

@@ -67,7 +67,7 @@ def test_a_pinned_run_stands_beside_the_next_one(open_page):
     assert [k.name for k in state.runs.kept] == [own, f"{own}: link background 0 % → 50 %"]
     found = comparison.changes(old.means, new.means, paired=True)
     told = next(m for m in lines(at.markdown) if m.startswith("##### Link background 0 % → 50 %"))
-    assert "link" in told
+    assert ("rises" in told) == (found["nona"].jct_s.change.mean > 0)
     rows = app.table(at, "mean JCT, change")
     assert list(rows["scheduler"]) == list(found) == ["nona", "local", "spread"]
     assert rows["mean JCT, baseline"][1].startswith("22 ms")

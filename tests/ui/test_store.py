@@ -40,7 +40,7 @@ def worked(run):
     state.edit(("cluster", "network", "capacity"), "5 apples")
     state.uploads.add("tiny.json", b"{}")
     state.model, state.symbols = "tiny.json", {"m": {"batch": 4}}
-    state.kept["simulate-tabs"] = "Checks"
+    state.kept["simulate-tabs"] = "Over time"
     state.runs.add("f1", "job-1", run)
     state.runs.pinned = 1
     state.results["simulate"] = Result("f1", run, "job-1")

@@ -37,7 +37,7 @@ from nona.report.simulations.comparison import points
 from nona.report.simulations.tables import PARTS
 from nona.results.document import Estimate
 from nona.results.simulation import Change, Changes, Difference, HitsOverTime, Measure, Schedulers, Sureness
-from nona.results.simulation_charts import Distributions, GanttBar, OverTime, ResourceLoad, Slos, WarmupSeries
+from nona.results.simulation_charts import Distributions, GanttBar, OverTime, Slos, WarmupSeries
 from nona.tables import kept_text, mean_text
 from nona.units import format_time
 
@@ -97,17 +97,6 @@ def utilisation_figure(schedulers: Schedulers) -> go.Figure:
     chart.update_layout(barmode="group", bargap=0.3)
     chart.update_xaxes(title="utilisation, %", range=[0, 101])
     chart.update_yaxes(autorange="reversed", showgrid=False)
-    return chart
-
-
-def executor_figure(load: ResourceLoad) -> go.Figure:
-    """Utilisation of every executor under one scheduler."""
-    values = [100 * v for v in load.executors]
-    chart = figure(240, legend=False)
-    numbers = [str(i) for i in range(len(values))]
-    add_bars(chart, "", numbers, values, PALETTE[0], "executor %{x}: %{y:.1f} %", upright=True)
-    chart.update_xaxes(title="executor", type="category", nticks=20)
-    chart.update_yaxes(title="utilisation, %", range=[0, 101])
     return chart
 
 

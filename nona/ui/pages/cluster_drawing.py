@@ -201,8 +201,7 @@ KIND = "simulate"
 POLL_S = 0.6
 
 
-def cluster_result(scenario: Scenario, scheduler: str, load: ResourceLoad) -> None:
-    st.markdown(f"**{plain(scheduler)}**")
+def cluster_result(scenario: Scenario, load: ResourceLoad) -> None:
     cluster_drawing(scenario, load, "cluster-result")
     with st.expander("Every GPU or slice as a table", icon=":material/table:"):
         rows = executors(cluster_map(Cluster.from_spec(scenario.cluster), load))

@@ -16,7 +16,6 @@ from nona.results.simulation_charts import LINK_LOAD, STORY_SCENARIO, STRATEGIES
 from nona.scenario.schema import Scenario
 from nona.sources.samples import scenario_families, scenario_title, shipped_scenario
 from nona.study.shipped import stored_result
-from nona.ui.pages.demo import begin
 from nona.ui.pages.runs import open_item
 from nona.ui.session.kept import choose
 from nona.ui.session.opening import is_own, open_shipped_scenario
@@ -317,10 +316,10 @@ def opens(state: AppState, question: Question) -> str:
     return f"Opens “{shipped_scenario(question.scenario).name}”."
 
 
-def answer(state: AppState, question: Question, demo: bool = False) -> None:
-    """Go to the question's page with one's own scenario where it can be asked, else with the ``demo``."""
+def answer(state: AppState, question: Question) -> None:
+    """Go to the question's page with one's own scenario where it can be asked, else with the one shipped."""
     own = is_own(state.scenario)
-    if question.scenario and (demo or not asks_own(state, question)):
+    if not asks_own(state, question):
         if not open_shipped_scenario(state, question.scenario):
             return
         if own:
@@ -333,30 +332,18 @@ def answer(state: AppState, question: Question, demo: bool = False) -> None:
 
 
 def question_card(state: AppState, number: int, question: Question) -> None:
-    """A question with its buttons: the page with its scenario, its demo step by step."""
+    """A question and the button that leads to its page."""
     with st.container(border=True, height="stretch"):
         st.markdown(f"**{question.title}**")
         st.caption(plain(f"{question.about} {opens(state, question)}".strip()))
-        with st.container(horizontal=True, gap="xsmall"):
-            st.button(
-                question.action,
-                icon=question.icon,
-                key=f"question-{number}",
-                width="stretch",
-                on_click=answer,
-                args=(state, question),
-            )
-            hint = "The demo of this question, step by step."
-            button("Show me", f"show-{number}", begin, state, number + 1, icon="slideshow", hint=hint)
-        if question.scenario and asks_own(state, question):
-            st.button(
-                plain(f"Open “{shipped_scenario(question.scenario).name}”"),
-                key=f"question-demo-{number}",
-                type="tertiary",
-                on_click=answer,
-                args=(state, question, True),
-                help="The demo in place of your scenario; Undo brings that back.",
-            )
+        st.button(
+            question.action,
+            icon=question.icon,
+            key=f"question-{number}",
+            width="stretch",
+            on_click=answer,
+            args=(state, question),
+        )
 
 
 def open_example(state: AppState, page: str) -> None:

@@ -216,7 +216,7 @@ def _present(state: AppState, name: str, called: str, device: str) -> None:
             plain(coverage(measured[1], name, called or state.model, device, _options(state))),
             icon=":material/check:",
         )
-        st.caption("The scenario's YAML only names this file; *Download bundle* in the side bar contains it.")
+        st.caption("The scenario's YAML only names this file; a bundle (*File* in the side bar) contains it.")
     with st.container(horizontal=True):
         button("Use no measured times", "no-measured", _remove, state, icon="delete")
         if measured is not None:

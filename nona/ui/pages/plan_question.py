@@ -25,7 +25,7 @@ from nona.ui.pages.plan_offers import (
     offer_fields,
 )
 from nona.ui.session.state import AppState
-from nona.ui.shell.first_steps import Demo, demo_cards, demo_error, start_card
+from nona.ui.shell.first_steps import Demo, examples, start_card
 from nona.ui.widgets.fields import button, listed, plain, upload
 from nona.ui.widgets.policy_choice import option_popover, pick_entries
 from nona.units import format_time
@@ -68,11 +68,10 @@ def start_screen(state: AppState) -> None:
         "evidence by simulation."
     )
     _last_plan(state)
-    with st.grid(3, min_column_width=260):
+    with st.grid(2, min_column_width=260):
         _own(state)
         count_card(state)
-        demo_cards(state, "plan", DEMOS)
-    demo_error(state)
+    examples(state, "plan", DEMOS)
 
 
 def _last_plan(state: AppState) -> None:
@@ -86,13 +85,6 @@ def _last_plan(state: AppState) -> None:
         again = state.scenario.model_copy(update=question)
         hint = "Adds its question to the scenario, under the key plan."
         button("Show it", "plan-show-last", state.apply, again, "showing the last plan", hint=hint)
-
-
-def demo_screen(state: AppState) -> None:
-    """The demos alone, where the present scenario has no queries."""
-    with st.grid(3, min_column_width=260):
-        demo_cards(state, "plan", DEMOS)
-    demo_error(state)
 
 
 def _own(state: AppState) -> None:

@@ -23,7 +23,7 @@ from nona.ui.pages.serverless_results import files, latency_tab, layouts_tab, po
 from nona.ui.pages.serverless_search import search_tab
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import whose
-from nona.ui.shell.first_steps import Demo, demo_cards, demo_error, start_card
+from nona.ui.shell.first_steps import Demo, examples, start_card
 from nona.ui.widgets.components import Node, PolicyLine, draw, el, panel, policies_panel
 from nona.ui.widgets.fields import plain
 from nona.ui.widgets.results import show_finding
@@ -39,7 +39,6 @@ DEMOS = (
         "Little time, much capacity: which policy finds a fast configuration soon enough?",
         "speed",
     ),
-    Demo("moderate_normal", "Queues begin to form: plans made in advance start to miss.", "balance"),
     Demo(
         "relaxed_heavy",
         "Much time, little capacity: which policy batches well, and what does a hit cost?",
@@ -49,23 +48,21 @@ DEMOS = (
         "mig_or_mps",
         "The same workload on slices, on MPS and in turns: isolation against flexibility.",
         "view_week",
+        "serverless-tabs",
         "Sharing",
     ),
-    Demo("serverless_nodes", "Each policy on one node more or less, until the target holds.", "dns", "Nodes"),
 )
 
 
 def start_screen(state: AppState) -> None:
-    """Draw the purpose of the page, five ways to begin, and one with the open scenario."""
+    """Draw the purpose of the page, the way to begin with the open scenario, and examples."""
     st.markdown(
         "#### Which policy keeps the SLO of serverless workflows, and at what cost?\n"
         "Every function of a workflow is batched and gets vCPUs and a part of a GPU. A policy chooses these "
         "*configurations* while calls come in; the platform queues, dispatches, warms and shares."
     )
-    with st.grid(3, min_column_width=260):
-        demo_cards(state, "serverless", DEMOS)
-        _own(state)
-    demo_error(state)
+    _own(state)
+    examples(state, "serverless", DEMOS, (SERVERLESS.kind,))
     guide_link("serverless", "What is simulated here, and what is assumed")
 
 

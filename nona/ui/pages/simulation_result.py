@@ -1,4 +1,4 @@
-"""The result of a simulation in tabs: tables, checks, accuracy, the engine."""
+"""The result of a simulation: its answer, and the tabs below it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from nona.report.simulations.figures import (
     are_rare,
     difference_dots,
     ecdf_figure,
-    executor_figure,
     forest_figure,
     gantt_figure,
     hits_over_time_figure,
@@ -109,22 +108,17 @@ def notes(data: SimulationOutcome) -> None:
         f"{'; '.join(origins)}. Predictions: queueing theory with Poisson arrivals. Intervals: 95 %, over "
         f"{'batches of the one run' if one_run else 'replications'}.",
         *(f"{line[0].upper()}{line[1:]}." for line in lines),
+        _checks_text(report),
     ]
-    st.caption("  \n".join(plain(line) for line in paragraphs))
+    st.caption("  \n".join(plain(line) for line in paragraphs), help=listed(list(report.checks)))
 
 
-def _checks_panel(report: SimulationReport) -> None:
-    passed, failed = sum(report.checks.values()), report.failed_checks
-    total = len(report.checks)
-    word = "all passed" if not failed else f"{total - passed} of {total} FAILED"
-    st.markdown(f"**Self-checks of the runs: {word}**")
-    for name, ok in report.checks.items():
-        icon = ":material/check_circle:" if ok else ":material/cancel:"
-        st.markdown(f"{icon} {plain(name)}")
-    for line in failed:
-        st.error(plain(line))
+def _checks_text(report: SimulationReport) -> str:
+    """How many self-checks of the runs passed, and the engine; those that failed stand above."""
+    passed, total = sum(report.checks.values()), len(report.checks)
+    share = f"All {total}" if passed == total else f"{passed} of {total}"
     engine = engine_text(report.engine, python_decisions(report))
-    st.caption(plain(f"{engine} {format_time(report.seconds)} on the clock."))
+    return f"{share} self-checks passed. {engine} {format_time(report.seconds)} on the clock."
 
 
 def _differences_panel(differences: Differences) -> None:
@@ -224,10 +218,8 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
         _batches(schedulers, model)
     figure = utilisation_figure(schedulers)
     chart(figure, "Utilisation", "utilisation", "Utilisation of executors and busiest link")
-    one = _scheduler(list(data.load))
-    load = data.load[one]
-    alt = f"Utilisation of every executor under {one}"
-    chart(executor_figure(load), "Every executor", "executors", alt)
+    load = data.load[_scheduler(list(data.load))]
+    cluster_result(data.scenario, load)
     busiest_links_panel(load.links)
 
 
@@ -238,11 +230,6 @@ def _batches(schedulers: Schedulers, model: str) -> None:
     st.caption(batches.LOAD_AND_BUSY)
 
 
-def _cluster(state: AppState, data: SimulatedRun) -> None:
-    one = _scheduler(list(data.load))
-    cluster_result(data.scenario, one, data.load[one])
-
-
 def _over_time(state: AppState, data: SimulatedRun) -> None:
     schedulers = data.report.schedulers
     figure = jct_over_time_figure(data.over_time, {n: s.state for n, s in schedulers.items()})
@@ -251,9 +238,10 @@ def _over_time(state: AppState, data: SimulatedRun) -> None:
         alt = "Share of SLOs kept in each window of arrivals, for each scheduler"
         chart(hits_over_time_figure(hits), "SLO hits over time", "hits-over-time", alt)
     _warmup_panel(data.warmup)
+    _first_jobs(data)
 
 
-def _first_jobs(state: AppState, data: SimulatedRun) -> None:
+def _first_jobs(data: SimulatedRun) -> None:
     if not data.gantt:
         st.caption("No intervals were recorded: run the simulation again.")
         return
@@ -284,11 +272,8 @@ TABS = {
     "Compare": _of_data(_compare),
     "Distribution": _of_data(_distribution),
     "Where time goes": _of_data(_parts),
-    "Cluster": _of_data(_cluster),
     "Over time": _of_data(_over_time),
-    "First jobs": _of_data(_first_jobs),
     "How sure": _of_data(_sure_tab),
-    "Checks": _of_data(lambda state, data: _checks_panel(data.report)),
 }
 
 

@@ -14,7 +14,7 @@ from nona.ui.pages.training_drawings import training_drawing
 from nona.ui.pages.training_form import controls, jobs_upload, summary
 from nona.ui.pages.training_results import ADVICE, POLL_S, TABS, answer, files
 from nona.ui.session.state import AppState
-from nona.ui.shell.first_steps import Demo, demo_cards, demo_error, start_card
+from nona.ui.shell.first_steps import Demo, examples, start_card
 from nona.ui.widgets.components import draw
 from nona.ui.widgets.downloads import Download, Files, file_stem
 from nona.ui.widgets.terms import guide_link, term
@@ -27,68 +27,28 @@ DEMOS = (
         "who_gets_the_v100",
         "Three jobs, two GPUs, small enough to solve by hand: which job gains most from the fast GPU?",
         "looks_one",
+        "training-tabs",
         "Allocation",
     ),
     Demo(
         "shared_research_cluster",
         "Jobs arrive all day on three types of GPU. Compare fair, fast and simple policies.",
         "groups",
+        "training-tabs",
         "Policies",
     ),
-    Demo(
-        "deadlines_at_least_cost",
-        "Every job has a deadline, every GPU a price: which policy keeps the deadlines and spends least?",
-        "savings",
-        "Policies",
-    ),
-    Demo(
-        "two_teams_one_cluster",
-        "Each team has a weight; one shares fairly inside, the other runs first in, first out.",
-        "diversity_2",
-        "Policies",
-    ),
-    Demo(
-        "training_notebooks_inference",
-        "Notebooks hold their GPUs, inference keeps replicas on different servers, training gets the rest.",
-        "dashboard",
-        "Policies",
-    ),
-    Demo(
-        "failures_and_checkpoints",
-        "GPUs fail, jobs return to their last checkpoint: how often should they save?",
-        "healing",
-        "Policies",
-    ),
-)
-
-
-ELASTIC_DEMOS = (
     Demo(
         "who_scales_who_waits",
-        "160 jobs on 64 GPUs. Optimus gives every job some GPUs, Tiresias what it asks for or nothing.",
+        "160 jobs that can grow, on 64 GPUs: Optimus gives each some, Tiresias what it asks for or nothing.",
         "open_in_full",
+        "training-elastic-tabs",
         "Policies",
-        takes="a few seconds",
-    ),
-    Demo(
-        "tuned_by_hand_or_by_pollux",
-        "Batch sizes that users tuned, or GPUs and batch size chosen together, minute by minute?",
-        "tune",
-        "Policies",
-        takes="about 20 s",
-    ),
-    Demo(
-        "who_sees_the_link",
-        "Jobs on several nodes exchange gradients over a link that others fill: who sees that, and gains?",
-        "cable",
-        "Policies",
-        takes="a few seconds",
     ),
 )
 
 
 def start_screen(state: AppState) -> None:
-    """Draw the purpose of the page, the demos, and two ways to begin with the present cluster."""
+    """Draw the purpose of the page, two ways to begin with the present cluster, and examples."""
     st.markdown(
         "#### Who should get which GPU, when jobs train for hours?\n"
         "Jobs run at different speeds on different types of GPU. A policy computes the share of time that "
@@ -96,12 +56,10 @@ def start_screen(state: AppState) -> None:
         f"{term('elastic job', 'Elastic jobs')} change their GPUs, and under Pollux their batch size, "
         "while they run."
     )
-    with st.grid(3, min_column_width=260):
+    with st.grid(2, min_column_width=260):
         _own(state)
         _generated(state)
-        demo_cards(state, "training", DEMOS)
-        demo_cards(state, "training-elastic", ELASTIC_DEMOS)
-    demo_error(state)
+    examples(state, "training", DEMOS, (TRAINING.kind, "training-elastic"))
     guide_link("training", "What is simulated here, and what is assumed")
 
 

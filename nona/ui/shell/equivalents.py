@@ -49,9 +49,9 @@ def equivalent(
     with popover:
         st.code(_command_line(*command.split(), *file, *arguments), language="bash", wrap_lines=True)
         if scenario:
-            download = "Download bundle" if files else "Download YAML"
+            download = "Save as bundle" if files else "Save as YAML"
             more = f"; it contains {', '.join(files)}" if files else ", or save this there"
-            st.caption(f"Get {plain(name)} by *{download}* in the side bar{plain(more)}.")
+            st.caption(f"Get {plain(name)} by *{download}* under *File*{plain(more)}.")
             st.code(state.dump(), language="yaml", height=320)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from nona.sources.samples import scenario_names, scenario_title
+from nona.sources.samples import scenario_title
 from nona.ui.session.kept import choose
 from nona.ui.session.opening import open_shipped_scenario
 from nona.ui.session.state import AppState
@@ -17,27 +17,24 @@ from nona.ui.widgets.fields import button, show_error
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """A shipped scenario to begin with, and the tab that is open then.
-
-    ``takes``: about how long its run takes on one idle core, where that is known.
-    """
+    """A shipped scenario to begin with, and the ``tab`` of the ``tabs`` of that key that is open then."""
 
     name: str
     about: str
     icon: str
+    tabs: str = ""
     tab: str = ""
-    takes: str = ""
 
 
-def demo_cards(state: AppState, page: str, demos: Iterable[Demo]) -> None:
-    """A card for each demo that is shipped; ``page`` begins the keys of its button and of the page's tabs."""
-    for demo in demos:
-        if demo.name in scenario_names():
+def examples(state: AppState, page: str, demos: Iterable[Demo], kinds: Iterable[str] = ()) -> None:
+    """A card for each example, until something of these ``kinds`` was run; ``page`` begins their keys."""
+    if any(kind in state.results for kind in kinds):
+        st.page_link("pages/home.py", label="Examples are on Home", icon=":material/apps:")
+        return
+    st.markdown("**Examples**")
+    with st.grid(3, min_column_width=260):
+        for demo in demos:
             _card(state, page, demo)
-
-
-def demo_error(state: AppState) -> None:
-    """Show the error of the last demo that could not be opened."""
     if state.choices.complaints.get("demo-error"):
         show_error(state.choices.complaints["demo-error"])
 
@@ -61,15 +58,14 @@ def start_card(
 
 
 def _card(state: AppState, page: str, demo: Demo) -> None:
-    about = f"{demo.about} Run: {demo.takes}." if demo.takes else demo.about
     title, key = scenario_title(demo.name), f"open-{page}-{demo.name}"
     hint = f"Makes “{title}” the scenario; Undo restores the open one."
-    start_card(title, about, "Open this demo", key, _open, state, page, demo, icon=demo.icon, hint=hint)
+    start_card(title, demo.about, "Open this example", key, _open, state, demo, icon=demo.icon, hint=hint)
 
 
-def _open(state: AppState, page: str, demo: Demo) -> None:
-    if open_shipped_scenario(state, demo.name) and demo.tab:
-        choose(state, f"{page}-tabs", demo.tab)
+def _open(state: AppState, demo: Demo) -> None:
+    if open_shipped_scenario(state, demo.name) and demo.tabs:
+        choose(state, demo.tabs, demo.tab)
 
 
 def no_queries(state: AppState, needed_for: str) -> bool:

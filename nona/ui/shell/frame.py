@@ -40,6 +40,8 @@ from nona.units import duration
 PRODUCT = "Nona Planner"
 TRAINING = "pages/training.py"
 STRIP_KEY = "strip"
+WITH_STRIP = ("placement", "simulation", "plan")  # pages that are about the scenario and do not show it
+OF_PART = ("serverless", "training")  # as those, once the scenario has that part
 COMPILING_EVERY_S = 2.0
 
 
@@ -52,19 +54,20 @@ class Fact:
     about: str
 
 
-def _strip(state: AppState) -> None:
-    """One line of links; it wraps where the window is narrow."""
+def _strip(state: AppState, page: str) -> None:
+    """One line of links to other pages; it wraps where the window is narrow."""
     with st.container(horizontal=True, gap=None, key=STRIP_KEY):
         for fact in facts(state):
+            if fact.page == page_file(page):
+                continue
             st.page_link(fact.page, label=plain(fact.text), icon="", help=plain(fact.about))
 
 
 def facts(state: AppState) -> tuple[Fact, ...]:
-    """Product, scenario, cluster, workload, schedulers; SLO hits of a run, and cost, where they are known."""
+    """Scenario, cluster, workload, schedulers; SLO hits of a run, and cost, where they are known."""
     s = state.scenario
     always_shown = [
-        Fact(PRODUCT, "pages/home.py", "To the first page."),
-        Fact(s.name, "pages/home.py", f"The scenario “{s.name}”: its steps are on Home."),
+        Fact(s.name, "pages/scenario.py", f"The scenario “{s.name}”."),
         Fact(cluster_text(s), "pages/scenario.py", "The cluster: servers and what is in each."),
         _workload(s),
         *(
@@ -219,13 +222,14 @@ def follow(state: AppState, path: str) -> None:
 
 
 def page_head(state: AppState, name: str) -> None:
-    """The page's title, that of the browser's tab, the question that it answers, and the strip."""
+    """The page's title, that of the browser's tab, its question, and the strip where the page has one."""
     page = PAGES.get(name, HOME)
     st.set_page_config(page_title=f"{page.title} · {PRODUCT}", page_icon=icon_path())
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="page-head"):
         st.title(page.title, width="content")
         st.markdown(page.question)
-    _strip(state)
+    if name in WITH_STRIP or (name in OF_PART and getattr(state.scenario, name) is not None):
+        _strip(state, name)
 
 
 def side_bar(state: AppState) -> None:

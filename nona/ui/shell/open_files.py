@@ -47,19 +47,14 @@ class Taken:
     ids: frozenset[str] = frozenset()
 
 
-def open_popover(state: AppState, key: str, **more: Any) -> None:
-    """A button that unfolds a field for files of any of these kinds."""
-    with st.popover("Open", icon=":material/upload_file:", **more):
-        _field(state, f"{key}-{state.revision}")
-
-
 def drop_zone(state: AppState, page: str) -> None:
     """The field over the whole window while files are dragged over it; ``page`` is the one that is shown."""
     with st.container(key="drop-zone"):
-        _field(state, f"dropped-{state.revision}", page)
+        file_field(state, f"dropped-{state.revision}", page)
 
 
-def _field(state: AppState, key: str, page: str = "") -> None:
+def file_field(state: AppState, key: str, page: str = "") -> None:
+    """A field for files of any of these kinds."""
     st.file_uploader(
         ANY,
         accept_multiple_files=True,

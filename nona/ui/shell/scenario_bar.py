@@ -13,7 +13,7 @@ from nona.errors import NonaError, ScenarioError
 from nona.report.simulations.scenario_diff import change_text
 from nona.report.text import listed
 from nona.results.saved import MOST_NAME
-from nona.scenario.file import dump_scenario, scenario_hash
+from nona.scenario.file import dump_scenario
 from nona.scenario.schema import Scenario
 from nona.sources.opening import pack_bundle
 from nona.store.contents import SAVED_KINDS, Contents
@@ -27,7 +27,7 @@ from nona.ui.session.state import AppState
 from nona.ui.session.workspace_files import DAMAGE
 from nona.ui.shell.equivalents import bundle_file_name, scenario_file_name
 from nona.ui.shell.notices import missing
-from nona.ui.shell.open_files import open_popover
+from nona.ui.shell.open_files import file_field
 from nona.ui.shell.run_keeper import show_result
 from nona.ui.widgets.downloads import download_button
 from nona.ui.widgets.fields import button, plain
@@ -37,27 +37,22 @@ SMALL_BYTES = 100_000  # an uploaded file beyond it is not even tried
 HERE = ("localhost", "127.0.0.1", "::1")
 
 
-def _share_popover(state: AppState) -> None:
-    popover = st.popover("Share", icon=":material/link:", width="stretch", on_change="rerun", key="share")
-    if not popover.open:
+def _share(state: AppState) -> None:
+    """The address that carries the scenario, or why there is none."""
+    missing = apart(state.scenario)
+    text = pack(Shared(_whole(state), _choices(state)))
+    if missing or len(text) > LONGEST or _unread(state):
+        st.warning(plain(_too_much(state, missing, len(text))), icon=":material/attach_file:")
+        st.caption("A bundle holds the scenario with all its files, for app and shell.")
         return
-    with popover:
-        missing = apart(state.scenario)
-        text = pack(Shared(_whole(state), _choices(state)))
-        if missing or len(text) > LONGEST or _unread(state):
-            st.warning(plain(_too_much(state, missing, len(text))), icon=":material/attach_file:")
-            st.caption("Use *Download bundle*: it holds the scenario with all its files, for app and shell.")
-            return
-        link = address(text)
-        with st.container(key="share-link"):
-            st.code(link, language=None, wrap_lines=True, height=150)
-        st.caption(
-            plain(f"{len(link):,} characters: this page, the scenario, and what is chosen on the page.")
-        )
-        if state.drafts:
-            st.caption("Invalid entries are not in it.")
-        if urlsplit(link).hostname in HERE:
-            st.caption("It opens on this machine. For another one use *Download bundle*.")
+    link = address(text)
+    with st.container(key="share-link"):
+        st.code(link, language=None, wrap_lines=True, height=110)
+    st.caption(plain(f"{len(link):,} characters: this page, the scenario, and what is chosen on the page."))
+    if state.drafts:
+        st.caption("Invalid entries are not in it.")
+    if urlsplit(link).hostname in HERE:
+        st.caption("It opens on this machine. For another one save a bundle.")
 
 
 def address(text: str) -> str:
@@ -178,17 +173,32 @@ def scenario_bar(state: AppState) -> None:
     field(state, "name", more="Press Enter to apply.")
     if len(state.scenario.name) > FITTING:
         st.caption(plain(state.scenario.name))
-    st.caption(
-        f"Version `{scenario_hash(state.scenario)}`",
-        help="Of the whole scenario. Equal versions: equal scenarios; reports and runs carry it too.",
-    )
     _steps(state)
-    _downloads(state)
-    hint = "Begin with a group of servers and no queries; Undo restores the present scenario."
-    button("New scenario", "new-scenario", new_scenario, state, icon="note_add", hint=hint, width="stretch")
-    with st.container(horizontal=True, gap="small"):
-        open_popover(state, "scenario-file", width="stretch")
-        _share_popover(state)
+    _file_menu(state)
+
+
+FILE = "file-menu"
+
+
+def _file_menu(state: AppState) -> None:
+    """All that is done with the scenario as a file; made only while it is open."""
+    menu = st.popover("File", icon=":material/folder_open:", width="stretch", on_change="rerun", key=FILE)
+    if not menu.open:
+        return
+    with menu:
+        hint = "Begin with a group of servers and no queries; Undo restores the present scenario."
+        button("New scenario", "new-scenario", _new, state, icon="note_add", hint=hint, width="stretch")
+        st.markdown("**Open**")
+        file_field(state, f"scenario-file-{state.revision}")
+        st.markdown("**Save**")
+        _downloads(state)
+        st.markdown("**Share**")
+        _share(state)
+
+
+def _new(state: AppState) -> None:
+    new_scenario(state)
+    st.session_state[FILE] = False
 
 
 def _steps(state: AppState) -> None:
@@ -236,26 +246,27 @@ def _said(before: Scenario, after: Scenario, place: str) -> str:
 
 
 def _downloads(state: AppState) -> None:
-    download_button(
-        "Download YAML",
-        "download-scenario",
-        lambda: scenario_file(state),
-        scenario_file_name(state),
-        "The scenario as a text file, uploaded models inside; the command line reads it too.",
-        width="stretch",
-    )
-    download_button(
-        "Download bundle",
-        "download-bundle",
-        lambda: pack_bundle(state.scenario, state.uploads.sources),
-        bundle_file_name(state),
-        "Not available while files of the scenario are missing; see the top of the page."
-        if missing(state)
-        else "The scenario with all its models, traces and tables in one file, for app and command line.",
-        "folder_zip",
-        disabled=bool(missing(state)),
-        width="stretch",
-    )
+    with st.container(horizontal=True, gap="small"):
+        download_button(
+            "Save as YAML",
+            "download-scenario",
+            lambda: scenario_file(state),
+            scenario_file_name(state),
+            "The scenario as a text file, uploaded models inside; the command line reads it too.",
+            width="stretch",
+        )
+        download_button(
+            "Save as bundle",
+            "download-bundle",
+            lambda: pack_bundle(state.scenario, state.uploads.sources),
+            bundle_file_name(state),
+            "Not available while files of the scenario are missing; see the top of the page."
+            if missing(state)
+            else "The scenario with all its models, traces and tables in one file, for app and command line.",
+            "folder_zip",
+            disabled=bool(missing(state)),
+            width="stretch",
+        )
     if files := apart(state.scenario):
         st.caption(plain(f"The bundle contains {', '.join(files)}; YAML and links only name such files."))
 

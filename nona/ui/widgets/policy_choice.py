@@ -14,8 +14,8 @@ from nona.registry import Strategy
 from nona.results.document import Document
 from nona.scenario.values import NamedSpec
 from nona.scenario.words import at, words
-from nona.schedulers.base import FAMILY_TITLES, VIEW_MEANINGS
-from nona.schedulers.registry import SCHEDULERS
+from nona.schedulers.base import FAMILY_TITLES, VIEW_MEANINGS, Scheduler
+from nona.schedulers.registry import SCHEDULERS, USUAL
 from nona.ui.session.editing import PlacePath
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
@@ -27,10 +27,14 @@ Choose = Callable[[tuple[str, ...]], None]
 
 
 class PickerEntry(Document):
-    """A scheduler: its family's title, its network view (``N0`` … ``N4``) with the meaning, its texts."""
+    """A scheduler: its family's title, its network view (``N0`` … ``N4``) with the meaning, its texts.
+
+    ``research``: it is folded away, with the others that few need.
+    """
 
     name: str
     family: str
+    research: bool
     view: str
     meaning: str
     summary: str
@@ -49,50 +53,48 @@ class SchedulerPicker(Document):
 
 
 def _picker_entries(others: Iterable[str] = ()) -> tuple[PickerEntry, ...]:
-    """Every registered scheduler, family by family; then ``others`` that are not registered.
+    """The usual schedulers; research, family by family; then ``others`` that are not registered.
 
-    >>> [e.family for e in _picker_entries(["gone"])][-1]
-    'Not registered'
+    >>> [e.name for e in _picker_entries(["gone"]) if not e.research][-2:]
+    ['expert', 'gone']
     """
-    entries = [
-        PickerEntry(
-            name=s.name,
-            family=title,
-            view=s.network_view.name,
-            meaning=VIEW_MEANINGS[s.network_view],
-            summary=s.summary,
-            source=s.source,
-            adaptation=s.adaptation,
-        )
+    usual = [_entry(SCHEDULERS[name], "Schedulers") for name in USUAL]
+    research = [
+        _entry(s, title, research=True)
         for family, title in FAMILY_TITLES.items()
         for s in SCHEDULERS.values()
-        if s.family == family
+        if s.family == family and s.name not in USUAL
     ]
-    return _with_unknown(entries, others)
+    return _with_unknown([*usual, *research], others)
+
+
+def _entry(policy: Strategy, family: str, research: bool = False) -> PickerEntry:
+    view = policy.network_view if isinstance(policy, Scheduler) else None
+    return PickerEntry(
+        name=policy.name,
+        family=family,
+        research=research,
+        view="" if view is None else view.name,
+        meaning="" if view is None else VIEW_MEANINGS[view],
+        summary=policy.summary,
+        source=policy.source,
+        adaptation=policy.adaptation,
+    )
 
 
 def _with_unknown(entries: Sequence[PickerEntry], names: Iterable[str]) -> tuple[PickerEntry, ...]:
     registered = {entry.name for entry in entries}
     blank = dict.fromkeys(("view", "meaning", "summary", "source", "adaptation"), "")
-    others = (PickerEntry(name=n, family="Not registered", **blank) for n in names if n not in registered)
-    return (*entries, *others)
+    unknown = [n for n in names if n not in registered]
+    return (
+        *entries,
+        *(PickerEntry(name=n, family="Not registered", research=False, **blank) for n in unknown),
+    )
 
 
 def policy_entries(policies: Mapping[str, Strategy], family: str) -> tuple[PickerEntry, ...]:
     """The policies of a registry as the choice lists them."""
-    views = {view.name: meaning for view, meaning in VIEW_MEANINGS.items()}
-    return tuple(
-        PickerEntry(
-            name=name,
-            family=family,
-            view=(view := str(getattr(policy, "network_view", ""))),
-            meaning=views.get(view, ""),
-            summary=policy.summary,
-            source=policy.source,
-            adaptation=policy.adaptation,
-        )
-        for name, policy in policies.items()
-    )
+    return tuple(_entry(policy, family) for policy in policies.values())
 
 
 def scheduler_picker(

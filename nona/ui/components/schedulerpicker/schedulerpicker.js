@@ -1,4 +1,5 @@
 // The choice of schedulers: chips of those chosen; behind a button check boxes by family, with a search.
+// Those for research are folded away; a search unfolds them.
 const views = new WeakMap();
 const PATIENCE_MS = 4000; // an answer that is longer under way is not waited for
 
@@ -41,6 +42,8 @@ class SchedulerPicker {
     this.none.setAttribute("role", "status");
     this.views = html("details", "views", this.panel);
     this.list = html("div", "list", this.panel);
+    this.usual = html("div", "", this.list);
+    this.research = html("details", "research", this.list);
     this.panel.onkeydown = (event) => {
       if (this.key(event)) {
         event.preventDefault();
@@ -65,13 +68,16 @@ class SchedulerPicker {
   }
 
   draw(entries) {
-    this.list.textContent = "";
+    const folded = entries.filter((e) => e.research).length;
+    this.usual.textContent = this.research.textContent = "";
+    html("summary", "", this.research, `Research: ${folded} more`);
     this.rows = [];
     let family = null;
     for (const entry of entries) {
       if (family === null || family.title !== entry.family) {
-        family = { title: entry.family, set: html("fieldset", "", this.list) };
-        html("legend", "", family.set, entry.family);
+        const set = html("fieldset", "", entry.research ? this.research : this.usual);
+        family = { title: entry.family, set };
+        html("legend", "", set, entry.family);
       }
       this.rows.push(this.row(entry, family.set));
     }
@@ -120,9 +126,17 @@ class SchedulerPicker {
   narrow() {
     const words = this.search.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
     for (const r of this.rows) r.row.hidden = !words.every((w) => r.found.includes(w));
-    for (const set of this.list.children) set.hidden = this.rows.every((r) => r.set !== set || r.row.hidden);
+    const found = (set) => this.rows.some((r) => r.set === set && !r.row.hidden);
+    for (const set of this.list.querySelectorAll("fieldset")) set.hidden = !found(set);
+    const research = this.rows.filter((r) => r.entry.research);
+    this.research.open = words.length > 0 && research.some((r) => !r.row.hidden);
+    this.research.hidden = research.every((r) => r.row.hidden);
     const shown = this.rows.filter((r) => !r.row.hidden).length;
     this.none.textContent = shown ? "" : "No scheduler has all these words.";
+  }
+
+  isSeen(r) {
+    return !r.row.hidden && (this.research.open || !r.entry.research);
   }
 
   toggle(name, on) {
@@ -178,7 +192,7 @@ class SchedulerPicker {
     }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return false;
-    const stops = [this.search, ...this.rows.filter((r) => !r.row.hidden).map((r) => r.box)];
+    const stops = [this.search, ...this.rows.filter((r) => this.isSeen(r)).map((r) => r.box)];
     const from = stops.indexOf(event.target);
     if (from < 0) return false;
     const to = stops[Math.max(0, Math.min(stops.length - 1, from + step))];
