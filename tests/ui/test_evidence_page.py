@@ -79,7 +79,7 @@ def test_studies_are_there_with_titles_findings_charts_and_tables(open_page):
     assert heat_title(data) in shown
     assert all(line in shown for line in decision_findings(data))
     assert len(table(at, "nona / best")) == len(data.cells)
-    assert list(table(at, "largest gap")["network"]) == list(data.networks)
+    assert list(table(at, "nona, worst")["network"]) == list(data.networks)
     specs = [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
     ratios = specs[1]  # behind the map of predictions
     drawn = sorted(round(y, 9) for trace in ratios["data"] for y in trace["y"])

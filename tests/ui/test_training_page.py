@@ -23,6 +23,7 @@ from nona.ui.pages import training_drawings, training_form
 from nona.ui.pages.training import DEMOS
 from nona.ui.pages.training_elastic import TABS as ELASTIC_TABS
 from nona.ui.session.workspace import jobs
+from nona.ui.shell.frame import facts
 from nona.ui.shell.job_panel import current_job
 
 PAGE = "training"
@@ -220,9 +221,9 @@ def test_the_finding_the_table_and_the_strip_are_those_of_the_report(ran):
     assert shown["policy"].tolist() == list(report.policies)
     assert list(shown.columns) == list(tables.policies(report).deciding)
     assert not report.failed_checks
-    links = " ".join(e.proto.label for e in at.get("page_link"))
-    assert "8 training jobs" in links
-    assert "mean JCT" in links
+    told = " ".join(fact.text for fact in facts(state_of(at)))
+    assert "8 training jobs" in told
+    assert "mean JCT" in told
 
 
 def test_any_round_is_explained_and_one_more_gpu_of_each_type_is_simulated(ran):
