@@ -58,7 +58,7 @@ def command_line(study: str, settings: Any) -> str:
 
     >>> from studies.decisions import DecisionSettings
     >>> command_line("decisions", DecisionSettings(jobs=900, networks=("alexnet", "gpt2")))
-    'nona study decisions --json --jobs 900 --network alexnet --network gpt2'
+    'nona study decisions --json --network alexnet --network gpt2 --jobs 900'
     """
     words = ["nona", "study", study, "--json"]
     for one in choices(settings):
