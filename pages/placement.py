@@ -11,8 +11,8 @@ from nona.ui.widgets.terms import term
 state = current()
 st.caption(
     f"Compares ways to divide every {term('sub-graph')} over servers ({term('configuration')}), and takes "
-    f"the one with the least simulated mean {term('JCT')} over the whole mix, waits at the link and at the "
-    "servers included."
+    f"the best one by simulation: by the mean {term('JCT')} of all queries, by the SLOs kept, or by the "
+    "formula, as you choose below."
 )
 if not no_queries(state, "A placement"):
     run_page(state, PLACEMENT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from nona.results.document import UNKNOWN, Estimate
@@ -78,7 +79,8 @@ def lead_text(report: PlacementReport) -> str:
     unit = "points" if is_slo(report) else "%"
     if lead <= 2 * error:
         return f"{found}; the next one is level with it."
-    return f"{found}; the next one is {format_number(100 * lead, 2)} {unit} behind."
+    behind = f"{format_number(100 * lead, 2)} ± {format_number(200 * error, 2)} {unit}"
+    return f"{found}; in the runs of the search the next one is {behind} behind."
 
 
 def origin_text(report: PlacementReport) -> str:
@@ -174,7 +176,19 @@ def _order(data: PlacementOutcome, report: PlacementReport | None) -> str:
         return "as many SLOs as" if slo else "as fast as"
     if slo:
         return "more SLOs than" if best > value else "fewer SLOs than"
-    return "faster than" if best < value else "slower than"
+    clearly = "" if _is_clear(data.nona, report) else "not clearly "
+    return f"{clearly}faster than" if best < value else f"{clearly}slower than"
+
+
+def _is_clear(report: PlacementReport, other: PlacementReport | None) -> bool:
+    """Whether two means are further apart than their intervals, taken as independent, explain."""
+    means, halves = [], []
+    for one in (report, other):
+        if one is None or one.simulated.mean is None or one.simulated.ci95 is None:
+            return True
+        means.append(one.simulated.mean)
+        halves.append((one.simulated.ci95[1] - one.simulated.ci95[0]) / 2)
+    return abs(means[0] - means[1]) > math.hypot(*halves)
 
 
 def _same(data: PlacementOutcome, best: float, value: float) -> bool:

@@ -170,7 +170,8 @@ def live_headline(live: LiveRun) -> Finding:
     if len(order) == 1:
         lead = f"Mean JCT of {order[0]} so far"
     else:
-        lead = f"So far {listed(first)} {'is shortest' if len(first) == 1 else 'are level'}"
+        of = "" if len(order) == len(live.schedulers) else f" of {len(order)} of {len(live.schedulers)}"
+        lead = f"So far {listed(first)} {'is shortest' if len(first) == 1 else 'are level'}{of}"
     rest = [f"{n} is at {format_time(means[n])}" for n in order[len(first) :][:2]]
     return Finding(lead, ", ".join(rest), least, "Mean JCT", JCT_HINT)
 

@@ -77,6 +77,10 @@ def _search_section(data: SolvedPlacement) -> None:
         st.caption(plain(f"{solved_text(data)}. {comparison.lead_text(data.nona)}"))
         if len(data.steps) >= WORTH:
             _steps(data.steps, "steps")
+            st.caption(
+                "These times are from the short runs of the search. The placement above was simulated again, "
+                "with other random numbers, so its time differs."
+            )
 
 
 def _steps(steps: Sequence[SearchStep], key: str) -> None:

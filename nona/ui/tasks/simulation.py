@@ -48,7 +48,7 @@ def slow_text() -> str:
         return ""
     family, seconds = compiling() or ("", 0.0)
     so_far = f": {duration(max(1.0, seconds))} so far" if family == "queries" else ""
-    return f"; slow, while the fast engine is compiled for this machine, once, in a minute or two{so_far}"
+    return f"; slow, while the fast engine is compiled for this machine, once{so_far}"
 
 
 class _Watch:

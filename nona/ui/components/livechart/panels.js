@@ -97,7 +97,7 @@ function distribution(f, shown, data) {
   const points = [];
   for (const s of drawn) {
     let sum = 0;
-    const share = () => (100 * sum) / (s.jobs + s.dropped + s.waiting);
+    const share = () => (100 * sum) / (s.jobs + s.waiting);
     const own = [[x.at(edge(s.first) / unit.size), y.at(0)]];
     s.counts.forEach((n, k) => {
       sum += n;
@@ -199,12 +199,17 @@ function bars(f, shown, parts, title) {
   return { points };
 }
 
+// Rounded down, as in the tables: never lifted up to a goal.
+function kept(share) {
+  return Math.floor(1000 * share + 1e-6) / 1000;
+}
+
 function hits(f, shown, data) {
   if (!data.slo.length) return waiting(f, "No query has an SLO.");
   return bars(
     f,
     shown,
-    (s) => (s.hit_rate === null ? [] : [[s.hit_rate, 1, "within the SLO"]]),
+    (s) => (s.hit_rate === null ? [] : [[kept(s.hit_rate), 1, "within the SLO"]]),
     `jobs within their SLO${data.running ? " so far" : ""}, %`,
   );
 }
