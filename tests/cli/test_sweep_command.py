@@ -31,8 +31,7 @@ def test_json_and_csv_hold_the_same_points(sweep, tmp_path, capsys):
 
 def test_text_says_the_finding_first(sweep, capsys):
     told = text(capsys, *sweep, "0,10 %", "--values-only", "--seed", "3")
-    assert "Every scheduler is stable from 0 % to 10 %." in told
-    assert "At 10 % link background nona is 2." in told
+    assert told.index("Every scheduler is stable from 0 % to 10 %.") < told.index("At 0 % link background")
 
 
 def test_two_numbers_give_a_table_of_winners_and_rows_of_both(sweep, tmp_path, capsys):
