@@ -217,11 +217,11 @@ def test_a_narrow_window_shows_the_page_and_the_open_tab(page):
     page.get_by_role("heading", name="Evidence", exact=True, level=1).wait_for()
     page.get_by_test_id("stExpandSidebarButton").wait_for()  # the side bar closed by itself
     tools.wait_idle(page)
-    page.get_by_role("tab", name="The paper").click()
+    page.get_by_role("tab", name="Published claims").click()
     tools.wait_idle(page)
     page.reload()
     tools.wait_idle(page)
-    box = page.get_by_role("tab", name="The paper").bounding_box()
+    box = page.get_by_role("tab", name="Published claims").bounding_box()
     assert 0 <= box["x"] <= 400 - box["width"]
     tools.assert_fits(page)
     tools.open_page(page, "Simulation")
