@@ -61,6 +61,9 @@ def sleepers(monkeypatch):
         subprocess.Popen, [sys.executable, "-S", "-c", SLEEPER], start_new_session=True, **streams
     )
     monkeypatch.setattr("nona.ui.jobs.pool._spawn", started)
+    yield
+    jobs().shut_down()  # a sleeper that is left would get the app's jobs of the tests that follow
+    jobs.clear()
 
 
 def over(*given):

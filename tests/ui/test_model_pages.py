@@ -407,6 +407,7 @@ def test_the_table_travels_apart_and_the_app_says_so(open_page):
     at = open_page("models")
     assert not [c for c in at.sidebar.caption if "measured" in c.value]
     at.file_uploader(key="measured-file").upload("times.csv", TIMES).run()
+    put(at, "file-menu", True)
     (told,) = [said([c]) for c in at.sidebar.caption if "measured" in c.value]
     assert "times.measured.csv" in told
     text = state_of(at).dump()
@@ -414,7 +415,7 @@ def test_the_table_travels_apart_and_the_app_says_so(open_page):
     assert "Download the CSV" in {b.label for b in at.get("download_button")}
     arrivals = named(go(at, "scenario").selectbox, "Arrivals")
     assert not [o for o in arrivals.options if "times" in o], "a table is no trace"
-    other = open_page("models")
+    other = put(open_page("models"), "file-menu", True)
     next(f for f in other.file_uploader if "Scenario" in f.label).upload("s.yaml", text.encode()).run()
     assert all("times.measured.csv" in e.value.replace("\\", "") for e in other.error)
     assert other.error

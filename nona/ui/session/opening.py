@@ -26,6 +26,7 @@ from nona.ui.session.uploads import Uploads
 class Problems:
     """Problems with a text that was to be opened; without lines there are none. ``text``: the text itself.
 
+    >>> from nona.errors import ScenarioError
     >>> Problems.of("plan.yaml", ScenarioError(["seed: is missing; add it.", "name: is empty."])).lines
     ('seed: is missing; add it.', 'name: is empty.')
     """
