@@ -165,7 +165,8 @@ class Prediction(PredictedMix):
 class SimulatedTimes(Document):
     """Simulated completion times in seconds.
 
-    ``ci95``: of the mean; ``misses``: share of the jobs beyond their SLO, ``None`` without any.
+    ``ci95``: of the mean; ``misses``: share of the jobs beyond their SLO, ``None`` without any, and its
+    interval, which placements that were saved before do not have.
     """
 
     mean: Figure
@@ -174,6 +175,7 @@ class SimulatedTimes(Document):
     p95: Figure
     p99: Figure
     misses: Figure
+    misses_ci95: Interval = None
 
 
 class SimulatedModel(SimulatedTimes):

@@ -9,11 +9,12 @@ import numpy as np
 
 from nona.arrays import Bools, Floats
 from nona.placement.result import Placement, Queries
+from nona.planning.verdict import share_within
 from nona.results.placement import SimulatedModel, SimulatedPlacement, SimulatedTimes
 from nona.schedulers.sampling import NONA
 from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.run import AUTO, RunOptions, RunTimes, engine_named, job_times
-from nona.statistics import mean_interval, overlapping_batch_means
+from nona.statistics import BATCHES, mean_interval, overlapping_batch_means
 from nona.study.race import SLOWER, events_per_job
 from nona.system import System
 
@@ -81,5 +82,22 @@ def _figures(runs: Sequence[RunTimes], kept: Sequence[Bools], slo_s: Floats, ste
         mean_interval([t.mean() for t in filled]) if len(filled) >= RUNS else overlapping_batch_means(whole)
     )
     p50, p95, p99 = np.percentile(whole, (50, 95, 99)).tolist()
-    mean = float(whole.mean())
-    return SimulatedTimes(mean=mean, ci95=interval.ends, p50=p50, p95=p95, p99=p99, misses=misses)
+    return SimulatedTimes(
+        mean=float(whole.mean()),
+        ci95=interval.ends,
+        p50=p50,
+        p95=p95,
+        p99=p99,
+        misses=misses,
+        misses_ci95=_misses_within(times, limits),
+    )
+
+
+def _misses_within(times: Sequence[Floats], limits: Sequence[Floats]) -> tuple[float, float] | None:
+    """The interval of the share of late jobs, as of a simulation's SLO hits; ``None`` without SLOs."""
+    ratios = []
+    for of_run, limit in zip(times, limits, strict=True):
+        asked = ~np.isnan(limit)
+        ratios += [of_run[asked] / (limit[asked] * (1 + 1e-9))] if asked.any() else []
+    hits = share_within(ratios, BATCHES).ci95 if ratios else None
+    return None if hits is None else (1.0 - hits[1], 1.0 - hits[0])

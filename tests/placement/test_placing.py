@@ -205,7 +205,11 @@ def test_figures_are_those_of_a_known_queue():
     low, high = found.ci95
     assert low - 0.3 * (high - low) <= time_s + wait <= high + 0.3 * (high - low)
     assert time_s <= found.p50 <= found.p95 <= found.p99
-    assert 0 < found.misses < 0.2
+    # Erlang's distribution of the wait in M/D/1, at two services: (1 − ρ)·(e^2ρ − ρ·e^ρ)
+    late = 1 - (1 - rho) * (math.exp(2 * rho) - rho * math.exp(rho))
+    least, most = found.misses_ci95
+    assert least < found.misses < most < 0.2
+    assert least - 0.3 * (most - least) <= late <= most + 0.3 * (most - least)
     assert next(iter(found.models.values())).mean == found.mean
     full = replace(s, queries=(replace(s.queries[0], rate=1.5 / time_s),))
     assert not simulated_figures(full, local_placement(s).queries, None).steady

@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -35,6 +36,31 @@ def test_a_bound_above_what_was_simulated_is_no_bound():
     assert comparison.formula_text(unknown) == (
         "The formula has no waits of executors that batch; only loads are predicted."
     )
+
+
+@pytest.mark.parametrize(
+    ("objective", "field", "narrow", "wide"),
+    [
+        ("mean-jct", "mean", ((0.0099, 0.0101), (0.0109, 0.0111)), ((0.008, 0.012), (0.009, 0.013))),
+        ("slo", "misses", ((0.0099, 0.0101), (0.0109, 0.0111)), ((0.008, 0.012), (0.009, 0.013))),
+    ],
+)
+def test_a_placement_is_better_where_intervals_are_apart(objective, field, narrow, wide):
+    """10 against 11, once with narrow and once with overlapping intervals."""
+    made = report(objective=objective)
+    ends = "ci95" if field == "mean" else "misses_ci95"
+
+    def order(own, other):
+        pair = [
+            made.model_copy(
+                update={"simulated": made.simulated.model_copy(update={field: value, ends: within})}
+            )
+            for value, within in ((0.010, own), (0.011, other))
+        ]
+        return comparison._order(SimpleNamespace(nona=pair[0], local=pair[1]), pair[1])
+
+    assert not order(*narrow).startswith("not clearly")
+    assert order(*wide) == f"not clearly {order(*narrow)}"
 
 
 def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():

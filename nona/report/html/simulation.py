@@ -63,7 +63,7 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
         return None
     p = report.predicted
     entries = {
-        **({"SLO hits": comparison.hits_text(report)} if comparison.is_slo(report) else {}),
+        **({"SLO hits": comparison.hits_within_text(report)} if comparison.is_slo(report) else {}),
         "Mean JCT": f"{time_text(comparison.mean_of(report))}, {comparison.interval_text(report)}",
         "If times are off": off_text(beside.if_times_off) if beside and beside.if_times_off else "",
         **({"Against": comparison.comparison_finding(beside).removeprefix("nona: ")} if beside else {}),

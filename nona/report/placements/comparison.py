@@ -60,9 +60,25 @@ def interval_text(report: PlacementReport) -> str:
     return f"{format_time(ends[0])} to {format_time(ends[1])} (95 %), simulated"
 
 
+def hits_estimate(report: PlacementReport | None) -> Estimate:
+    """The simulated share of SLOs kept, with its interval; unknown without a steady state or SLOs."""
+    hits = hits_of(report)
+    if report is None or hits is None:
+        return UNKNOWN
+    late = report.simulated.misses_ci95
+    return Estimate(mean=hits, ci95=None if late is None else (1 - late[1], 1 - late[0]))
+
+
 def hits_text(report: PlacementReport) -> str:
     """The simulated share of SLOs kept: ``98.2 %``."""
     return kept_text(hits_of(report))
+
+
+def hits_within_text(report: PlacementReport) -> str:
+    """The same with its interval: ``98.2 % (97.5 % to 98.7 %)``."""
+    hits = hits_estimate(report)
+    between = "" if hits.ci95 is None else f" ({kept_text(hits.ci95[0])} to {kept_text(hits.ci95[1])})"
+    return f"{kept_text(hits.mean)}{between}"
 
 
 def lead_text(report: PlacementReport) -> str:
@@ -174,21 +190,25 @@ def _order(data: PlacementOutcome, report: PlacementReport | None) -> str:
         return "overloads executors" if data.local is None else "overloads the link"
     if best is None or _same(data, best, value):
         return "as many SLOs as" if slo else "as fast as"
+    clearly = "" if report is None or _is_clear(data.nona, report, slo) else "not clearly "
     if slo:
-        return "more SLOs than" if best > value else "fewer SLOs than"
-    clearly = "" if _is_clear(data.nona, report) else "not clearly "
+        return f"{clearly}more SLOs than" if best > value else f"{clearly}fewer SLOs than"
     return f"{clearly}faster than" if best < value else f"{clearly}slower than"
 
 
-def _is_clear(report: PlacementReport, other: PlacementReport | None) -> bool:
-    """Whether two means are further apart than their intervals, taken as independent, explain."""
-    means, halves = [], []
-    for one in (report, other):
-        if one is None or one.simulated.mean is None or one.simulated.ci95 is None:
+def _is_clear(report: PlacementReport, other: PlacementReport, slo: bool) -> bool:
+    """Whether two means, or shares of late jobs, are further apart than their intervals explain.
+
+    The intervals are taken as independent, which common random numbers make too careful.
+    """
+    values, halves = [], []
+    for one in (report.simulated, other.simulated):
+        value, ends = (one.misses, one.misses_ci95) if slo else (one.mean, one.ci95)
+        if value is None or ends is None:
             return True
-        means.append(one.simulated.mean)
-        halves.append((one.simulated.ci95[1] - one.simulated.ci95[0]) / 2)
-    return abs(means[0] - means[1]) > math.hypot(*halves)
+        values.append(value)
+        halves.append((ends[1] - ends[0]) / 2)
+    return abs(values[0] - values[1]) > math.hypot(*halves)
 
 
 def _same(data: PlacementOutcome, best: float, value: float) -> bool:

@@ -15,7 +15,7 @@ from nona.report.figures import (
     figure,
     text,
 )
-from nona.report.placements.comparison import estimate_of, is_slo, value_of
+from nona.report.placements.comparison import estimate_of, hits_estimate, is_slo
 from nona.report.placements.text import PARTS, TimeParts, bottleneck, origin_words
 from nona.results.document import UNKNOWN, Estimate
 from nona.results.placement import (
@@ -86,7 +86,7 @@ def comparison_figure(data: PlacementOutcome) -> go.Figure:
     if not is_slo(data.nona):
         dots = [dot_of(name, value, 1e3, _mean_text, "overloaded") for name, value in values.items()]
         return dots_figure(dots, "mean JCT, ms")
-    hits = {n: Estimate(mean=value_of(data, r), ci95=None) for n, r in reports.items()}
+    hits = {n: hits_estimate(r) for n, r in reports.items()}
     dots = [dot_of(name, value, 100.0, _hits_text, "overloaded") for name, value in hits.items()]
     return dots_figure(dots, "SLO hits, %", most=100.0)
 

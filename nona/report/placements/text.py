@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nona.report.placements.comparison import (
     formula_text,
-    hits_text,
+    hits_within_text,
     interval_text,
     is_slo,
     lead_text,
@@ -257,7 +257,7 @@ def placement_text(report: PlacementReport) -> str:
     """Format the output of ``nona place``."""
     p = report.predicted
     lines = [
-        *([f"SLO hits {hits_text(report)}, simulated"] if is_slo(report) else []),
+        *([f"SLO hits {hits_within_text(report)}, simulated"] if is_slo(report) else []),
         f"mean JCT {time_text(mean_of(report))}, {interval_text(report)}; {report.seconds:.2f} s",
         f"  {times_finding(report.simulated)}",
         f"  {lead_text(report)} {origin_text(report)}",

@@ -61,7 +61,8 @@ def _hits(data: placement.PlacementOutcome) -> None:
         comparison.hits_text(data.nona),
         help="Simulated share of the jobs that end within their SLO, over the mix.",
     )
-    st.caption(plain(f"mean JCT {time_text(comparison.mean_of(data.nona))}, simulated"))
+    within = comparison.hits_within_text(data.nona)
+    st.caption(plain(f"{within}; mean JCT {time_text(comparison.mean_of(data.nona))}, simulated"))
 
 
 @dataclass(frozen=True, slots=True)
