@@ -35,7 +35,7 @@ def _simpy(
     prepared: Prepared,
     size: RunSize,
     on_progress: OnProgress | None,
-    _: Workload | None = None,
+    _: Workload | None,
 ) -> RawRun:
     from nona.simulation.reference.engine import SimPyRun
 
@@ -48,11 +48,11 @@ def _compiled(
     prepared: Prepared,
     size: RunSize,
     on_progress: OnProgress | None,
-    workload: Workload | None = None,
+    workload: Workload | None,
 ) -> RawRun:
-    from nona.simulation.compiled.engine import run_compiled  # Numba takes most of a second to import
+    from nona.simulation.compiled.engine import CompiledRun  # Numba takes most of a second to import
 
-    return run_compiled(system, scheduler, prepared, size, on_progress, workload)
+    return CompiledRun(system, scheduler, prepared, size, on_progress, workload).run()
 
 
 ENGINES: Mapping[str, Engine] = {"compiled": _compiled, "simpy": _simpy}

@@ -24,16 +24,14 @@ _FEWEST = 200  # jobs of a run
 _FIRST = 3_000_000  # number of the first replication: nobody else uses these random numbers
 
 
-def simulated_figures(
-    system: System, queries: Queries, shares: Floats | None, events: int = FIGURE_EVENTS
-) -> SimulatedPlacement:
-    """Simulate a placement in :data:`RUNS` runs of about ``events`` events in all.
+def simulated_figures(system: System, queries: Queries, shares: Floats | None) -> SimulatedPlacement:
+    """Simulate a placement in :data:`RUNS` runs of about :data:`FIGURE_EVENTS` events in all.
 
     Figures of two placements have common random numbers.
     """
     engine = engine_named(AUTO)
     slower = SLOWER if engine == "simpy" else 1
-    jobs = max(round(events / slower / events_per_job(system) / RUNS), _FEWEST)
+    jobs = max(round(FIGURE_EVENTS / slower / events_per_job(system) / RUNS), _FEWEST)
     warmup = min(max(jobs // 2, 1), 1000)
     tables = build_tables(system, queries, shares=shares, aligned=True)
     runs = []

@@ -19,7 +19,6 @@ from nona.schedulers.learned.network import STATE
 from nona.simulation.compiled.engine import CompiledRun
 from nona.simulation.records import RawRun
 from nona.simulation.sizes import RunSize
-from nona.simulation.workload import Workload
 from nona.system import System
 
 MOST_TASKS = 50  # of a query: they are bits of a number here
@@ -215,8 +214,7 @@ def rolled_out(system: System, policy: Learned, view: NetworkView, jobs: int, sa
         record_jobs=jobs,
     )
     prepared = scheduler.prepare(system, None, {})
-    workload = Workload(system, size.replication, prepared.uniforms_per_job)
-    run = CompiledRun(system, scheduler, prepared, size, None, workload)
+    run = CompiledRun(system, scheduler, prepared, size, None)
     raw = run.run()
     return Rollout(_choices(run, policy.pair + STATE), *_jobs(raw))
 

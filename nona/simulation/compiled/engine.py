@@ -189,19 +189,6 @@ def is_compiled(scheduler: Scheduler, prepared: Prepared) -> bool:
     return policy_of(scheduler, prepared).machine is not None
 
 
-def run_compiled(
-    system: System,
-    scheduler: Scheduler,
-    prepared: Prepared,
-    size: RunSize,
-    on_progress: OnProgress | None,
-    workload: Workload | None = None,
-) -> RawRun:
-    """Simulate until the cohort is complete or the run is too long; ``workload``: of this replication."""
-    workload = workload or Workload(system, size.replication, prepared.uniforms_per_job)
-    return CompiledRun(system, scheduler, prepared, size, on_progress, workload).run()
-
-
 class CompiledRun:
     """One run: calls the loop, serves its requests, collects its records."""
 
@@ -212,7 +199,7 @@ class CompiledRun:
         prepared: Prepared,
         size: RunSize,
         on_progress: OnProgress | None,
-        workload: Workload,
+        workload: Workload | None = None,
     ) -> None:
         self.system, self.scheduler, self.prepared, self.size = system, scheduler, prepared, size
         self.on_progress = on_progress
@@ -223,6 +210,7 @@ class CompiledRun:
         self.arrays.clock["uniforms"] = prepared.uniforms_per_job
         self.arrays.clock["hand_over_s"] = prepared.hand_over_s
         self.state = addresses(self.arrays)
+        workload = workload or Workload(system, size.replication, prepared.uniforms_per_job)
         at_once = min(JOBS_AT_ONCE, size.first + size.jobs)
         self.feed = Feed(
             workload, prepared.uniforms_per_job, scheduler.picks, at_once, size.first + size.jobs
