@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from nona.results.document import Document, Figure, ModelFacts, OffRange, Outcome
+from nona.results.document import Document, Figure, ModelFacts, OffRange, Outcome, read_without
 from nona.results.placement import PlacementReport
 from nona.results.simulation import Differences, SimulationReport
 
@@ -99,6 +99,7 @@ class LiveLine(Document):
     ``waiting`` have arrived and are not; ``busy`` are executors and busiest link.
     """
 
+    _earlier = model_validator(mode="before")(read_without("dropped"))
     t: tuple[float, ...]
     jct_s: tuple[float, ...]
     first: int

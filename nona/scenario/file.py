@@ -47,6 +47,12 @@ _FOREIGN: tuple[tuple[bytes, str], ...] = (
     (b"<html", "a web page"),
 )
 _ERRORS = frozenset(get_args(ErrorType))
+_GONE: tuple[tuple[str, ...], ...] = (
+    ("plan", "links"),
+    ("plan", "prices", "watts"),
+    ("plan", "prices", "co2_kg_per_kwh"),
+)
+"""Keys that earlier versions had."""
 
 
 def _nothing_more(data: Mapping[str, Any], problems: Sequence[str]) -> Sequence[str]:
@@ -89,6 +95,33 @@ def scenario_from_mapping(data: object, check: Check = _nothing_more) -> Scenari
     if scenario is None or problems:
         raise ScenarioError(bounded(sorted(problems, key=_part), more)) from None
     return scenario
+
+
+def written_scenario(data: object, check: Check = _nothing_more) -> Scenario:
+    """Validate a scenario that this program, perhaps an earlier version, wrote."""
+    return scenario_from_mapping(without_gone(data), check)
+
+
+def without_gone(data: object) -> object:
+    """What an earlier version wrote of a scenario, without the keys that are gone.
+
+    A file that a person writes is not read so: there they are refused as any unknown key is.
+
+    >>> without_gone({"plan": {"links": ["25 Gbit/s"], "hit": 0.9}})
+    {'plan': {'hit': 0.9}}
+    """
+    for place in _GONE:
+        data = _without(data, place)
+    return data
+
+
+def _without(data: object, place: Sequence[str]) -> object:
+    first, *rest = place
+    if not isinstance(data, Mapping) or first not in data:
+        return data
+    if rest:
+        return {**data, first: _without(data[first], rest)}
+    return {key: value for key, value in data.items() if key != first}
 
 
 def _problems(

@@ -20,8 +20,10 @@ from nona.scenario.file import (
     read_scenario_bytes,
     scenario_from_mapping,
     scenario_text,
+    written_scenario,
 )
 from nona.scenario.gate import MAX_BYTES as MOST_SCENARIO_BYTES
+from nona.scenario.gate import load_yaml
 from nona.scenario.schema import Scenario, numbered
 from nona.sources.lookup import Sources, file_names, unused_name, with_files_renamed
 from nona.sources.unknown import missing_files, unknown_names
@@ -95,7 +97,8 @@ def open_bytes(data: bytes, name: str, sources: Sources, files_may_be_missing: b
     if is_bundle(data):
         members = read_bundle(data)
         data, sources = members.pop(SCENARIO), Sources(held=members)
-        files_may_be_missing = False
+        check = known_names(sources, files_may_be_missing=False)
+        return Opened(written_scenario(load_yaml(scenario_text(data, name)), check), sources)
     text = scenario_text(data, name)
     return Opened(parse_scenario(text, known_names(sources, files_may_be_missing)), sources)
 

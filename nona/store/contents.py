@@ -14,7 +14,8 @@ from nona.foreign import MOST_FILE_BYTES
 from nona.registry import Registry, load
 from nona.results.document import Document, Outcome
 from nona.results.saved import MOST_NAME, MOST_NOTE, SavedAnswer, SavedFacts, SavedItem
-from nona.scenario.file import parse_scenario
+from nona.scenario.file import written_scenario
+from nona.scenario.gate import load_yaml
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.sources.opening import SCENARIO, Opened, open_bytes, pack_bundle
@@ -71,7 +72,7 @@ class SavedKind:
 def scenario_of(result: Outcome) -> Scenario:
     """The scenario of a result: the one that it carries, else that of its provenance."""
     own = getattr(result, "scenario", None)
-    return own if isinstance(own, Scenario) else parse_scenario(result.about.yaml)
+    return own if isinstance(own, Scenario) else written_scenario(load_yaml(result.about.yaml))
 
 
 def _kind(name: str, noun: str, result: str, family: str) -> SavedKind:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BeforeValidator
 
 from nona.results import simulation
 from nona.results.document import Figure, OffRange
 from nona.results.simulation_charts import LiveRun, SimulationOutcome
+from nona.scenario.file import without_gone
 from nona.scenario.schema import Scenario
 from nona.simulation.records import Records, checked
 from nona.simulation.steady_state import Warmup
@@ -96,5 +99,5 @@ class SimulatedRun(SimulationOutcome):
     live: LiveRun
     means: Mapping[str, simulation.ReplicationMeans]
     idle_s: Figure
-    scenario: Scenario
+    scenario: Annotated[Scenario, BeforeValidator(without_gone)]
     ended_early_s: Figure = None

@@ -16,7 +16,7 @@ from nona.report.serverless.text import PARTS, POLICIES, applications
 from nona.report.text import counted
 from nona.results.serverless import ServerlessReport
 from nona.results.serverless_charts import LayoutNode, ServerlessOutcome
-from nona.scenario.file import parse_scenario
+from nona.store.contents import scenario_of
 from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE
 from nona.study.planning.question import cost_note
 from nona.ui.session.state import AppState
@@ -123,7 +123,7 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
         "oracle's cost as a dashed line. Up and to the left is better.",
     )
     tiles(_tiles(report))
-    st.caption(plain(cost_note(parse_scenario(data.about.yaml))))
+    st.caption(plain(cost_note(scenario_of(data))))
     alt = "Every policy: hits, costs, latencies, misses, cold starts, searches"
     table(POLICIES.of(report.policies), "serverless-policies", alt)
     _use(report)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nona.errors import ScenarioError
-from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
+from nona.scenario.file import scenario_to_mapping, written_scenario
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
 from nona.sources.opening import known_names
@@ -81,7 +81,7 @@ def unpack(text: str, sources: Sources = _NO_SOURCES) -> Shared:
     if not isinstance(data, dict) or not data.keys() <= {"s", "c", "r"} or "s" not in data:
         raise _bad("it carries no scenario", "copy the whole link")
     try:
-        scenario = scenario_from_mapping(data["s"], known_names(sources))
+        scenario = written_scenario(data["s"], known_names(sources))
         return Shared(scenario, _choices(data.get("c", {})), _run(data.get("r")))
     except RecursionError:
         raise _bad("it is nested too deeply", "send the bundle") from None

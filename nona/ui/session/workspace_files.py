@@ -15,7 +15,7 @@ from nona.errors import NonaError
 from nona.foreign import FRESH
 from nona.report.simulations.report import SimulatedRun
 from nona.results.document import Document
-from nona.scenario.file import scenario_from_mapping
+from nona.scenario.file import written_scenario
 from nona.scenario.schema import Scenario
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.session.editing import Moment
@@ -160,7 +160,7 @@ def read_workspace(folder: Path) -> AppState | None:
 
 def _state(folder: Path, saved: SavedWorkspace) -> tuple[AppState, list[str]]:
     """The state that a file describes, and what is missing from it."""
-    scenarios = [scenario_from_mapping({**s.text, "models": saved.models[s.models]}) for s in saved.scenarios]
+    scenarios = [written_scenario({**s.text, "models": saved.models[s.models]}) for s in saved.scenarios]
     scenarios = _sharing_models(scenarios, [s.models for s in saved.scenarios])
     now = _moment(saved.now, scenarios)
     state = AppState(scenario=now.scenario, drafts=dict(now.drafts), model=now.model)
