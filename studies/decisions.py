@@ -26,7 +26,7 @@ from nona.simulation.summary import Measured
 from nona.statistics import Ratio, mean_interval, paired_ratio
 from nona.study.preparation import Study, prepare
 from nona.study.rehearsal import rehearsed
-from nona.study.settings import choice
+from nona.study.shipped import choice
 from nona.study.simulation import place, steady_spread
 from nona.system import System
 from studies.decision_cells import (

@@ -1,4 +1,4 @@
-"""The studies of elastic jobs: over load and interference, and on a link others use.
+"""The study of elastic jobs: over load and interference.
 
 Every policy gets the same workloads; what the authors' simulator gave stands beside them.
 """
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from nona.errors import SimulationError
 from nona.experiments import Shares
-from nona.study.settings import choice
+from nona.study.shipped import choice
 from nona.study.training.elastic import ElasticRequest, elastic_system, published_mean
 from nona.training.elastic.engine import ElasticProgress
 from nona.training.elastic.registry import ELASTIC

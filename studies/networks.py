@@ -27,7 +27,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 
-from nona.errors import GraphError
 from studies import network_layers
 
 LEVELS = (320, 640, 1280, 1280)
@@ -540,24 +539,3 @@ _ALL = (
 
 #: Name → generated network.
 NETWORKS: Mapping[str, GeneratedNetwork] = MappingProxyType({n.name: n for n in _ALL})
-
-
-def network_names() -> tuple[str, ...]:
-    """All names, family by family.
-
-    >>> len(network_names()) >= 12
-    True
-    """
-    return tuple(NETWORKS)
-
-
-def network_named(name: str) -> GeneratedNetwork:
-    """The generated network called ``name``.
-
-    Raises ``GraphError`` when there is none.
-    """
-    if name not in NETWORKS:
-        raise GraphError(
-            f"Network {name!r}: no generated network has that name; choose one of {', '.join(NETWORKS)}."
-        )
-    return NETWORKS[name]

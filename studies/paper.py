@@ -38,7 +38,7 @@ from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.study.preparation import Study, prepare
-from nona.study.settings import choice
+from nona.study.shipped import choice
 from nona.study.simulation import chosen_schedulers, place
 from nona.study.sweep_bench import REFERENCE
 from nona.study.sweep_numbers import COMPUTE, LINK, with_value

@@ -27,7 +27,7 @@ from nona.simulation.summary import summarize
 from nona.sources.samples import scenario_path
 from nona.study.placing import place_system
 from nona.study.preparation import prepare
-from nona.study.settings import choice
+from nona.study.shipped import choice
 from nona.study.sweep_numbers import with_value
 from nona.study.tested_range import HIGHEST
 from nona.system import Arrivals, Stream, System

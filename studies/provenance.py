@@ -10,8 +10,7 @@ from nona import __version__
 from nona.errors import SimulationError
 from nona.report.text import plain
 from nona.results.document import Document
-from nona.study.settings import choices, option_name
-from nona.study.shipped import now_text
+from nona.study.shipped import choices, now_text, option_name
 from nona.units import Dimension, quantity_text
 
 Hear = Callable[[float, str], None]

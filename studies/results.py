@@ -26,23 +26,6 @@ class Origin(Document):
         return f"{self.command}: version {self.version}, {self.date}, seed {self.seed}"
 
 
-class RunAbout(Document):
-    """The command that made a study, and its size; ``seconds`` of wall-clock time."""
-
-    command: str
-    version: str
-    made: str
-    seed: int
-    jobs: int
-    replications: int
-    seconds: float
-
-    @property
-    def origin(self) -> str:
-        """Where it comes from, in words."""
-        return f"{self.command}: version {self.version}, {self.made}, seed {self.seed}"
-
-
 class Reach(Document):
     """The point where the formula has a ratio to nona, for a fixed placement.
 

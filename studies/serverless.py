@@ -33,8 +33,8 @@ from nona.study.serverless.knees import policies_over
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import oracle_outcome, with_sharing
 from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
-from nona.study.settings import choice
-from nona.study.sweep_numbers import LOAD, number_named, with_value
+from nona.study.shipped import choice
+from nona.study.sweep_numbers import LOAD, with_value
 from studies.policy_results import (
     Cell,
     CutoffPoint,
@@ -298,8 +298,3 @@ def _curves(
         own = asked if asked.values else asked.model_copy(update={"values": values, "extend": True})
         curves[name] = policies_over(scenario, own, pool=pool, on_progress=part)
     return curves
-
-
-def with_load(scenario: Scenario, factor: float) -> Scenario:
-    """The scenario with ``factor`` times the traffic."""
-    return number_named(scenario, LOAD).set(scenario, factor)

@@ -1,4 +1,4 @@
-"""The studies beside published numbers: training policies, the throughput estimator.
+"""The study of training policies, beside published numbers.
 
 Every variant of a replication gets the same jobs.
 """
@@ -14,7 +14,7 @@ from nona.errors import SimulationError
 from nona.experiments import Key, run_pieces
 from nona.results.training import PolicyOutcome
 from nona.scenario.training import GenerateSpec
-from nona.study.settings import choice
+from nona.study.shipped import choice
 from nona.training.generated_jobs import generate
 from nona.training.job_files import trace_jobs
 from nona.training.metrics import mean_of as mean_known

@@ -2,14 +2,17 @@
 
 Per question it reads one line of JSON and as many bytes as that says, and writes one line with a length and
 that many bytes of JSON: a file's graph (:mod:`nona.graph.guard_columns`), a file without its weights, or the
-layout of a graph by Graphviz. Only the module of what is asked for is imported. It ends when its parent does
-(:mod:`nona.graph.orphans`).
+layout of a graph by Graphviz. Only the module of what is asked for is imported. It ends when its parent does,
+also when that is killed.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import select
 import sys
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
@@ -19,12 +22,12 @@ from nona.errors import NonaError
 from nona.graph.guard_columns import to_lines
 from nona.graph.model import MissingDimensions
 from nona.graph.node_link import graph_in, paused_collector
-from nona.graph.orphans import end_with_parent
 from nona.graph.registry import READERS
 from nona.graph.text import MAX_BYTES, one_line, quote
 
 UNEXPECTED = "cannot be understood"
 """Marks the message for an error that no reader foresaw."""
+_PR_SET_PDEATHSIG, _SIGKILL = 1, 9
 
 
 def limit(limits: Mapping[str, float]) -> None:
@@ -133,6 +136,35 @@ def _reply(question: Mapping[str, Any], source: BinaryIO) -> bytes:
         return slim(question, source)
     with paused_collector():
         return answer(question, source.read(question["bytes"]))
+
+
+def end_with_parent(parent: int, pipe: int | None = None) -> None:
+    """End this process as soon as ``parent`` is gone, or the thread there that started this process.
+
+    ``pipe`` is one of which the parent holds the other end as long as it lives. Linux sends a signal.
+    Elsewhere, and besides, a thread watches the pipe: the system closes it with the parent. Before that, one
+    may already be an orphan: the parent has another number then.
+    """
+    if sys.platform.startswith("linux"):
+        _ask_the_system()
+    if hasattr(os, "getppid") and os.getppid() != parent:
+        os._exit(1)
+    if pipe is not None and hasattr(select, "poll"):
+        threading.Thread(target=_watch, args=(pipe,), daemon=True, name="orphans").start()
+
+
+def _ask_the_system() -> None:
+    with suppress(ImportError, OSError, AttributeError):  # the watching thread remains
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+
+
+def _watch(pipe: int) -> None:
+    poll = select.poll()
+    poll.register(pipe, 0)  # nothing but the end of the pipe
+    poll.poll()
+    os._exit(1)
 
 
 def main() -> int:

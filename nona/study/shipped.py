@@ -1,14 +1,16 @@
-"""Results of studies that ship with the program, and when a result was made."""
+"""Studies: results that ship with the program, when one was made, and the settings that people may choose."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import Field, field, fields
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from nona.results.document import Document
+if TYPE_CHECKING:
+    from nona.results.document import Document
 
 
 def now_text() -> str:
@@ -16,7 +18,7 @@ def now_text() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-D = TypeVar("D", bound=Document)
+D = TypeVar("D", bound="Document")
 
 
 def shipped_path(study: str) -> Path:
@@ -58,3 +60,22 @@ FILES = {
     "Story": "network_story",
     "PlanOutcome": "demo_plan",
 }
+
+
+def choice(default: Any, text: str, **words: Any) -> Any:
+    """A field of a study's settings that people may choose; ``text`` explains it.
+
+    ``words``: ``option`` (its name, where it is not the field's), ``least`` and ``most``, ``of`` (what a name
+    names), ``dimension`` (of a quantity), ``metavar``. Fields without this are for tests and programs.
+    """
+    return field(default=default, metadata={"text": text, **words})
+
+
+def choices(settings: Any) -> list[Field[Any]]:
+    """The fields that people may choose, of settings or of their class."""
+    return [one for one in fields(settings) if "text" in one.metadata]
+
+
+def option_name(one: Field[Any]) -> str:
+    """The option that sets a field, ``--at-once``."""
+    return "--" + str(one.metadata.get("option", one.name)).replace("_", "-")

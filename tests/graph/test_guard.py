@@ -198,11 +198,11 @@ time.sleep(60)
 
 @linux
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-@pytest.mark.parametrize("without", ["", "orphans._ask_the_system = lambda: None", "orphans._watch = id"])
+@pytest.mark.parametrize("without", ["", "child._ask_the_system = lambda: None", "child._watch = id"])
 def test_a_child_ends_with_its_parent(number, without, tmp_path):
     code = ORPHAN
     if without:  # each of the two ways alone
-        start = "import nona.graph.orphans as orphans, nona.graph.guard_child as child\n"
+        start = "import nona.graph.guard_child as child\n"
         (tmp_path / "own.py").write_text(f"{start}{without}\nchild.main()")
         code = code.replace(
             "worker = ",

@@ -46,18 +46,6 @@ def test_a_cheap_point_computed_anew_lies_within_its_stored_interval():
     assert found.high >= low
 
 
-def test_every_ratio_stored_is_that_of_its_own_replications():
-    for report in stored_result(PaperStudy).sweeps.values():
-        for value in report.values:
-            points = {n: next(p for p in c.points if p.value == value) for n, c in report.schedulers.items()}
-            for point in points.values():
-                if point.ratio.mean is not None:
-                    pairs = zip(point.means_s, points["nona"].means_s, strict=False)
-                    both = [(a, b) for a, b in pairs if a is not None and b is not None]
-                    found = paired_ratio([a for a, _ in both], [b for _, b in both])
-                    assert found.value == pytest.approx(point.ratio.mean, rel=1e-6)
-
-
 def test_edges_are_where_the_link_is_full():
     """Spread's edge in the simulation is where its own messages and the background fill the link."""
     data = stored_result(PaperStudy)

@@ -27,18 +27,6 @@ from tests.report.filled import filled
 POINTS = stored_result(PredictionMap).points
 
 
-def test_the_stored_map_has_every_point_and_its_origin():
-    data = stored_result(PredictionMap)
-    assert all(p.servers <= 0.86 and p.link <= 0.86 for p in data.points)
-    assert {p.scenario for p in data.points} <= set(study_map.SYSTEMS)
-    assert set(study_map.SCENARIOS) <= {p.scenario for p in data.points}
-    known = {*study_map.PLACEMENTS, *study_map.OF_NETWORKS}
-    for name in study_map.SYSTEMS:
-        own = [(p.placement, p.load) for p in data.points if p.scenario == name]
-        assert len(set(own)) == len(own)
-        assert all(placement in known and load in study_map.LOADS for placement, load in own)
-
-
 def test_the_plan_of_the_map_tests_the_default_at_every_load():
     for name in study_map.SCENARIOS:
         loads = {load for placement, load in study_map.names_of(name, True) if placement == "nona"}

@@ -12,12 +12,13 @@ from nona.study.serverless.knees import TRAINED
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.tasks import Task, run_tasks
 from nona.study.shipped import stored_result
+from nona.study.sweep_numbers import LOAD, number_named
 from nona.tables import share_text
 from studies.pages import with_results
 from studies.policy_results import Cell, ServerlessStudy
 from studies.reports import serverless, serverless_claims
 from studies.reports.serverless import gaps
-from studies.serverless import POLICIES, SETTINGS, measured_searches, setting, with_load
+from studies.serverless import POLICIES, SETTINGS, measured_searches, setting
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = RunOptions(calls=80, warmup=40)
@@ -111,22 +112,10 @@ def test_the_sentence_on_use_follows_from_the_curves_and_stands_in_the_document(
         assert lead.endswith(where)
 
 
-def test_every_knee_of_the_study_is_a_bracket_of_its_own_verdicts():
-    data = stored_result(ServerlessStudy)
-    assert list(data.curves) == list(SETTINGS)
-    for report in data.curves.values():
-        assert set(report.policies) == set(POLICIES)
-        for policy in report.policies.values():
-            verdicts = {p.value: p.verdict for p in policy.points}
-            for knee in policy.knees:
-                assert knee.kept is None or verdicts[knee.kept] == "keeps"
-                assert knee.missed is None or verdicts[knee.missed] == "misses"
-    assert len(serverless.knees(data)) == len(SETTINGS)
-
-
 def test_what_is_trained_once_for_all_loads_depends_on_none():
     few = {"initial": 3, "rounds": 1, "candidates": 2, "samples": 4, "calls": 4}
-    systems = [prepare_serverless(s) for s in (setting(SETTINGS[0]), with_load(setting(SETTINGS[0]), 3.0))]
+    base = setting(SETTINGS[0])
+    systems = [prepare_serverless(s) for s in (base, number_named(base, LOAD).set(base, 3.0))]
     for name in TRAINED:
         one, other = ([f.plan for f in get_policy(name).prepare(s, few).trained] for s in systems)
         assert one == other

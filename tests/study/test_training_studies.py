@@ -90,15 +90,6 @@ def test_a_stored_run_is_found_again():
     assert published.run_piece(piece, 0).jct_s.mean == pytest.approx(point.jcts_s[0], rel=1e-5)
 
 
-def test_the_stored_study_covers_every_variant():
-    stored = stored_result(TrainingStudy)
-    for mode in published.MODES:
-        names = {p.variant for p in stored.loads if p.mode == mode}
-        assert names == {v.name for v in published.OVER_LOAD if v.takes(mode)}
-    assert {p.variant for p in stored.makespans} == {v.name for v in published.AT_ONCE}
-    assert all(j.ratio.n == stored.replications for j in training.judged(stored)), "each claim is of runs"
-
-
 @pytest.mark.verify
 @pytest.mark.parametrize(
     ("policy", "interference"),

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import pytest
 from app_driver import APP, go, new_session, put, run, state_of
 from page_checks import EVIL, live, silent
-from streamlit.testing.v1 import AppTest
 
 from nona.scenario.file import scenario_from_mapping
 from nona.ui.session.kept import is_kept
@@ -175,22 +174,3 @@ def test_results_show_names_as_text_and_explain_themselves(open_page, case):
         found += wrong(put(at, case.tabs, label))
         assert [t.label for t in at.tabs if t.children] == [label], "only the open tab is drawn"
     assert found == []
-
-
-def test_the_checks_see_what_is_missing(tmp_path):
-    page = tmp_path / "page.py"
-    page.write_text(
-        "import streamlit as st\n"
-        "with st.container(), st.expander('x'):\n"
-        "    st.slider('bare', 0, 1)\n"
-        "    st.slider('told', 0, 1, help='moves')\n"
-        "    st.dataframe({'a': [1]})\n"
-        "    st.button('Go')\n"
-        f"    st.caption({EVIL!r})\n"
-        f"st.expander({EVIL!r})\n",
-        encoding="utf-8",
-    )
-    at = AppTest.from_file(str(page)).run()
-    assert len(live(at)) == 2
-    told = [" ".join(found.split(" ", 3)[:3]) for found in silent(at)]
-    assert told == ["no help: slider", "no alt: dataframe"]

@@ -1,6 +1,5 @@
 """Home, the palette and Help: what ships is shown, questions lead to pages, links and words to sections."""
 
-import json
 import re
 from itertools import chain
 
@@ -10,17 +9,15 @@ from app_driver import APP, go, named, pickers, put, said, state_of
 from nona.hardware.device import devices
 from nona.placement.fixed import local_placement, spread_placement
 from nona.report.guide import TERMS, matching, matching_terms, sections
-from nona.results.simulation_charts import Story
 from nona.scenario.words import words
 from nona.sources.samples import scenario_families, scenario_names, shipped_scenario
 from nona.store.database import Database
 from nona.store.store import Store
 from nona.study.preparation import prepare
-from nona.study.shipped import stored_result
 from nona.ui.form import help_text
 from nona.ui.pages import home, runs
 from nona.ui.pages.help import HOW_TO, LAST, matching_hardware, matching_how_to
-from nona.ui.pages.home import QUESTIONS, examples, finding, opens, scenario_picture, story_view
+from nona.ui.pages.home import QUESTIONS, examples, opens, scenario_picture
 from nona.ui.pages.palette import entries
 from nona.ui.pages.plan_question import DEMOS as PLAN
 from nona.ui.pages.serverless import DEMOS as SERVERLESS
@@ -28,20 +25,7 @@ from nona.ui.pages.training import DEMOS as TRAINING
 from nona.ui.session.page_list import PAGES
 from nona.ui.session.state import FIRST, AppState
 from nona.ui.widgets.terms import GUIDE_PARAMETER, OF_LANGUAGE, ON_PAGES, TERM_PARAMETER, term
-from studies.network_story import LOADS
 from tests.store.saved_things import new_item, simulated
-
-
-def test_the_story_on_the_page_is_the_one_that_ships(open_page):
-    at = open_page("home")
-    shown = json.loads(at.get("bidi_component")[0].proto.json)
-    assert shown == json.loads(json.dumps(story_view(stored_result(Story)).to_json()))
-    assert [p["load"] for p in shown["points"]] == list(LOADS)
-    means = {n: r["mean_ms"] for n, r in shown["points"][0]["runs"].items()}
-    assert means == pytest.approx({"local": 22, "spread": 32, "nona": 14})
-    assert f"{100 * shown['limit']:.0f} %" in shown["finding"]
-    assert "every load" in finding(None)
-    assert "0 %" in finding(0.0)
 
 
 def test_a_session_begins_with_a_shipped_scenario_in_which_the_schedulers_differ():

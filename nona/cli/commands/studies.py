@@ -14,7 +14,7 @@ from nona.cli.declared import CONTEXT, CSV, ENGINE, HTML, JSON, SHIPPED, WORKERS
 from nona.cli.output import ProgressLine, emit
 from nona.cli.parameters import DECIMAL, Quantity, Share, Whole
 from nona.registry import load
-from nona.study.settings import choices, option_name
+from nona.study.shipped import choices, option_name
 
 
 @dataclass(frozen=True, slots=True)

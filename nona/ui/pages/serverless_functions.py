@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from nona.errors import NonaError
-from nona.report.serverless.functions import function_times
+from nona.report.serverless.text import function_times
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.scenario.file import scenario_hash
 from nona.serverless.functions import beside_times, network_names
