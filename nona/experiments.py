@@ -41,8 +41,8 @@ class Work(Protocol[_P_co, _R_co]):
         """The result of one run."""
 
 
-def _unchanged(key: Key) -> None:
-    """Most listeners count no report twice: a run that is repeated needs nothing from them."""
+def do_nothing(*_: object) -> None:
+    """Do nothing with what is told: nobody listens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +53,17 @@ class Listener(Generic[P]):
     """
 
     report: Callable[[Key, P], None]
-    repeat: Callable[[Key], None] = _unchanged
+    repeat: Callable[[Key], None] = do_nothing
 
 
 OnEnd = Callable[[Key, R], None]
-
-
-def unheard(key: Key, result: object) -> None:
-    """Nobody listens for the ends of single runs."""
 
 
 class Pool(Protocol[P, R]):
     """Runs keys of a work. It may be used again, and is closed by whoever made it."""
 
     def run(
-        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = unheard
+        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = do_nothing
     ) -> Mapping[Key, R]:
         """The result of every key; what a run, ``listener`` or ``on_end`` raises ends all runs."""
 
@@ -76,7 +72,7 @@ class ThisProcess:
     """One run after the other in this process. It has no workers to lose."""
 
     def run(
-        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = unheard
+        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = do_nothing
     ) -> dict[Key, R]:
         """See :class:`Pool`."""
 
@@ -177,7 +173,7 @@ class ProcessPool:
         self._idle.clear()
 
     def run(
-        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = unheard
+        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = do_nothing
     ) -> dict[Key, R]:
         """See :class:`Pool`."""
         payload = pickled(work)
@@ -321,7 +317,7 @@ def run_work(
     listener: Listener[P],
     workers: int = 1,
     pool: Pool[P, R] | None = None,
-    on_end: OnEnd[R] = unheard,
+    on_end: OnEnd[R] = do_nothing,
 ) -> Mapping[Key, R]:
     """The result of every key, whatever the number of processes; ``pool`` takes the place of ``workers``.
 
@@ -336,9 +332,7 @@ def run_work(
         return processes.run(work, keys, listener, on_end)
 
 
-def run_pieces(
-    work: Work[str, R], count: int, workers: int = 1, on_progress: Hear = lambda done, name: None
-) -> list[R]:
+def run_pieces(work: Work[str, R], count: int, workers: int = 1, on_progress: Hear = do_nothing) -> list[R]:
     """The results of ``count`` pieces, in their order: the n-th is that of key (n, 0).
 
     A piece reports its name when it is done. ``on_progress`` hears how many are done, and the name of the

@@ -357,6 +357,11 @@ class System:
         return tuple(firsts)
 
     @property
+    def slo_s(self) -> Floats:
+        """(Q,) The SLO of each query class; ``nan`` where it has none."""
+        return np.array([np.nan if q.slo_s is None else q.slo_s for q in self.queries])
+
+    @property
     def total_rate(self) -> float:
         """Queries per second, all classes together."""
         return sum(q.rate for q in self.queries)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nona.errors import PlacementError, SimulationError
-from nona.experiments import Key, run_pieces
+from nona.experiments import Key, do_nothing, run_pieces
 from nona.placement.result import Placement
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler, scheduler_names
@@ -43,7 +43,7 @@ from studies.decision_cells import (
     loads_only,
     workload_table,
 )
-from studies.provenance import Hear, check_least, origin, rounded_result, unheard
+from studies.provenance import Hear, check_least, origin, rounded_result
 from studies.results import (
     DecisionAbout,
     DecisionStudy,
@@ -388,7 +388,7 @@ def decisions_study(
     *,
     engine: str = "compiled",
     workers: int = 1,
-    on_progress: Hear = unheard,
+    on_progress: Hear = do_nothing,
 ) -> DecisionStudy:
     """Run the study; numbers are rounded to :data:`DIGITS` significant digits."""
     chosen, begin = settings or DecisionSettings(), time.perf_counter()

@@ -12,7 +12,7 @@ from itertools import chain, product
 from typing import Any, NamedTuple
 
 from nona.errors import SimulationError
-from nona.experiments import Shares
+from nona.experiments import Shares, do_nothing
 from nona.study.shipped import choice
 from nona.study.training.elastic import ElasticRequest, elastic_system, published_mean
 from nona.training.elastic.engine import ElasticProgress
@@ -20,7 +20,7 @@ from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import ElasticRun, Piece, replications_of, run_pieces
 from nona.training.elastic.workload import SHIPPED, Case, published
 from studies.policy_results import ElasticPoint, ElasticStudy
-from studies.provenance import Hear, check_least, origin, rounded_result, unheard
+from studies.provenance import Hear, check_least, origin, rounded_result
 
 EFFORT = "generations"
 DIGITS = 10
@@ -157,7 +157,7 @@ def elastic_study(
     settings: ElasticStudySettings | None = None,
     *,
     workers: int = 1,
-    on_progress: Hear = unheard,
+    on_progress: Hear = do_nothing,
 ) -> ElasticStudy:
     """Run the study."""
     chosen, begin = settings or ElasticStudySettings(), time.perf_counter()

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from nona import __version__
+from nona.experiments import do_nothing
 from nona.planning.least import driven, edge
 from nona.results.simulation_charts import (
     LINK_LOAD,
@@ -141,7 +142,7 @@ def network_story(
     *,
     engine: str = "auto",
     sources: Sources = _NO_SOURCES,
-    check: Callable[[], None] = lambda: None,
+    check: Callable[[], None] = do_nothing,
 ) -> Iterator[StoryPoint]:
     """Predict and simulate local, spread and nona at each of ``loads``, in that order."""
     for load in loads:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nona.experiments import do_nothing
 from nona.placement.fixed import idle_presets, place_fixed, spread_placement
 from nona.placement.prediction import predict
 from nona.placement.result import SubGraphPlacement
@@ -45,7 +46,7 @@ from nona.study.sweep_numbers import COMPUTE, LINK, with_value
 from nona.study.sweeps import sweep
 from nona.system import System
 from studies.prediction_map import with_background
-from studies.provenance import Hear, check_least, origin, rounded_result, unheard
+from studies.provenance import Hear, check_least, origin, rounded_result
 from studies.results import Growth, Overload, OverloadRun, PaperStudy, Reach
 
 Queries = Sequence[Sequence[SubGraphPlacement]]
@@ -118,7 +119,7 @@ def growth(
     lengths: Sequence[int],
     claim: float,
     engine: str = "auto",
-    tell: Callable[[float], None] = lambda share: None,
+    tell: Callable[[float], None] = do_nothing,
 ) -> list[Growth]:
     """One run from an idle cluster, without warm-up, of each of ``lengths`` jobs, for each scheduler.
 
@@ -227,7 +228,7 @@ def paper_study(
     *,
     engine: str = "auto",
     workers: int = 1,
-    on_progress: Hear = unheard,
+    on_progress: Hear = do_nothing,
 ) -> PaperStudy:
     """Run the study."""
     size, begin = settings or PaperSettings(), time.perf_counter()

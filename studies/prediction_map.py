@@ -11,7 +11,7 @@ import numpy as np
 
 from nona.arrays import Floats
 from nona.errors import SimulationError
-from nona.experiments import Key, run_pieces
+from nona.experiments import Key, do_nothing, run_pieces
 from nona.placement.capacity import executor_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
@@ -33,7 +33,7 @@ from nona.study.tested_range import HIGHEST
 from nona.system import Arrivals, Stream, System
 from studies.decision_cells import Cell, cell_scenario, workload_table
 from studies.networks import NETWORKS
-from studies.provenance import Hear, check_least, made_by, rounded_result, unheard
+from studies.provenance import Hear, check_least, made_by, rounded_result
 
 SCENARIOS = (
     "slides_example",
@@ -333,7 +333,7 @@ def map_study(
     *,
     engine: str = "auto",
     workers: int = 1,
-    on_progress: Hear = unheard,
+    on_progress: Hear = do_nothing,
 ) -> PredictionMap:
     """Run the study; numbers are rounded to five significant digits."""
     size = settings or MapSettings()

@@ -20,10 +20,6 @@ DIGITS = 8
 D = TypeVar("D", bound=Document)
 
 
-def unheard(fraction: float, text: str) -> None:
-    """Hear nothing of the progress."""
-
-
 def check_least(settings: Any) -> None:
     """Refuse a number below its least.
 

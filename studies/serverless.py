@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nona.experiments import kept_pool
+from nona.experiments import do_nothing, kept_pool
 from nona.options import Options
 from nona.results.serverless import OverReport, OverRequest, Spread
 from nona.scenario.file import load_scenario
@@ -45,7 +45,7 @@ from studies.policy_results import (
     SharingStudy,
     StudySetting,
 )
-from studies.provenance import Hear, check_least, origin, rounded_result, unheard
+from studies.provenance import Hear, check_least, origin, rounded_result
 
 EVERY_SEARCH: Options = {"slack_resolution": 0.0}  # nothing is looked up
 
@@ -157,7 +157,7 @@ def serverless_study(
     settings: StudySettings | None = None,
     *,
     workers: int = 1,
-    on_progress: Hear = unheard,
+    on_progress: Hear = do_nothing,
 ) -> ServerlessStudy:
     """Run the study."""
     chosen = settings or StudySettings()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nona.allocation.registry import get_policy
 from nona.errors import SimulationError
-from nona.experiments import Key, run_pieces
+from nona.experiments import Key, do_nothing, run_pieces
 from nona.results.training import PolicyOutcome
 from nona.scenario.training import GenerateSpec
 from nona.study.shipped import choice
@@ -23,7 +23,7 @@ from nona.training.rounds import RunOptions, simulate_training
 from nona.training.system import NodeGroup, TrainingCluster, TrainingSystem
 from nona.training.throughput_table import shipped_throughputs
 from studies import policy_results as studies
-from studies.provenance import Hear, check_least, origin, rounded_result, unheard
+from studies.provenance import Hear, check_least, origin, rounded_result
 
 SINGLE, MULTI = "single-GPU", "multi-GPU"
 MODES = (SINGLE, MULTI)
@@ -183,7 +183,7 @@ def training_study(
     settings: StudySettings | None = None,
     *,
     workers: int = 1,
-    on_progress: Hear = unheard,
+    on_progress: Hear = do_nothing,
 ) -> studies.TrainingStudy:
     """Run the study."""
     chosen, begin = settings or StudySettings(), time.perf_counter()

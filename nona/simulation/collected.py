@@ -184,6 +184,18 @@ def in_time(times_s: Floats, bound_s: float | Floats) -> Bools:
     return within
 
 
+def over_bound(times_s: Floats, bound_s: Floats) -> Floats:
+    """Times of jobs over their bounds: above 1 where :func:`in_time` does not hold, ``inf`` where unfinished.
+
+    Jobs without a bound (``nan``) are left out.
+
+    >>> over_bound(np.array([1.0, np.nan, 3.0]), np.array([np.nan, 2.0, 2.0])).round(3).tolist()
+    [inf, 1.5]
+    """
+    asked = ~np.isnan(bound_s)
+    return np.nan_to_num(times_s[asked] / (bound_s[asked] * (1 + ROUNDING)), nan=np.inf, posinf=np.inf)
+
+
 def tally_of(query: Ints, jct_s: Floats, parts_s: Floats, slo_s: Sequence[float | None]) -> Tally:
     """The tally of jobs given one by one.
 

@@ -27,7 +27,7 @@ from typing import Any, Generic, cast
 import numpy as np
 
 from nona.errors import SimulationError
-from nona.experiments import RETRIES, Key, Listener, OnEnd, P, R, Work, pickled, unheard
+from nona.experiments import RETRIES, Key, Listener, OnEnd, P, R, Work, do_nothing, pickled
 from nona.simulation.collected import Progress
 from nona.simulation.records import Records
 from nona.simulation.run import Cancelled
@@ -93,7 +93,7 @@ class DaskPool(Generic[P, R]):
         self._distributed = _import()
 
     def run(
-        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = unheard
+        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = do_nothing
     ) -> dict[Key, R]:
         """See :class:`~nona.experiments.Pool`."""
         payload = pickled(work)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from nona.experiments import Key, Listener, Pool, Shares, check_runs, run_work
+from nona.experiments import Key, Listener, Pool, Shares, check_runs, do_nothing, run_work
 from nona.schedulers.base import Prepared, Scheduler
 from nona.simulation.collected import Progress
 from nona.simulation.records import Records
@@ -62,7 +62,7 @@ def run_replications(
     workers: int = 1,
     on_progress: OnReplicationProgress | None = None,
     pool: RunPool | None = None,
-    on_end: OnRunEnd = lambda scheduler, records: None,
+    on_end: OnRunEnd = do_nothing,
 ) -> dict[str, tuple[Records, ...]]:
     """Simulate every scheduler in every replication.
 

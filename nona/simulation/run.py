@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared, Scheduler
@@ -154,6 +156,11 @@ class RunTimes(NamedTuple):
     query: Ints
     times_s: Floats
     state: State
+
+    @property
+    def steady(self) -> bool:
+        """Whether the run had a steady state, and completed all jobs."""
+        return self.state != "overloaded" and not bool(np.isnan(self.times_s).any())
 
 
 def job_times(

@@ -33,7 +33,7 @@ from nona.results.simulation import (
     Resources,
     SchedulerResult,
 )
-from nona.simulation.collected import PARTS, ROUNDING, Tally, in_time
+from nona.simulation.collected import PARTS, Tally, in_time, over_bound
 from nona.simulation.records import Check, Records, State
 from nona.simulation.steady_state import over_runs
 from nona.statistics import (
@@ -128,10 +128,9 @@ class Measured:
 
     def _over_slo(self, run: Records) -> Floats:
         """Times over the SLOs of the recorded jobs of classes with one; ``inf`` where unfinished."""
-        limits = np.array([np.nan if s is None else s for s in self.slo_s])[run.query] * (1 + ROUNDING)
-        asked = ~np.isnan(limits) if self.query is None else (run.query == self.query) & ~np.isnan(limits)
-        times = run.completion_time_s[asked] / limits[asked]
-        return np.where(np.isnan(times), np.inf, times)
+        limits = np.array([np.nan if s is None else s for s in self.slo_s])[run.query]
+        of = np.ones(len(limits), dtype=bool) if self.query is None else run.query == self.query
+        return over_bound(run.completion_time_s[of], limits[of])
 
     def _hit_counts(self) -> Counts:
         """All jobs by their tallies; the levels are those of the recorded ones."""

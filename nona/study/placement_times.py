@@ -13,6 +13,7 @@ from nona.planning.verdict import share_within
 from nona.results.placement import SimulatedModel, SimulatedPlacement, SimulatedTimes
 from nona.schedulers.sampling import NONA
 from nona.schedulers.sampling_tables import build_tables
+from nona.simulation.collected import over_bound
 from nona.simulation.run import AUTO, RunOptions, RunTimes, engine_named, job_times
 from nona.statistics import BATCHES, mean_interval, overlapping_batch_means
 from nona.study.race import SLOWER, events_per_job
@@ -45,8 +46,7 @@ def simulated_figures(system: System, queries: Queries, shares: Floats | None) -
 
 def figures_of(system: System, runs: Sequence[RunTimes]) -> SimulatedPlacement:
     """Figures of a placement from its runs; fewer than :data:`RUNS` give the interval by batch means."""
-    slo_s = np.array([np.nan if q.slo_s is None else q.slo_s for q in system.queries])
-    steady = not any(run.state == "overloaded" or np.isnan(run.times_s).any() for run in runs)
+    slo_s, steady = system.slo_s, all(run.steady for run in runs)
     every = [np.ones(len(run.query), dtype=bool) for run in runs]
     return SimulatedPlacement.like(
         _figures(runs, every, slo_s, steady),
@@ -68,11 +68,10 @@ def simulated(system: System, placement: Placement) -> Placement:
 
 def _figures(runs: Sequence[RunTimes], kept: Sequence[Bools], slo_s: Floats, steady: bool) -> SimulatedTimes:
     times = [run.times_s[k] for run, k in zip(runs, kept, strict=True)]
-    limits = [slo_s[run.query[k]] for run, k in zip(runs, kept, strict=True)]
-    whole, limit = np.concatenate(times), np.concatenate(limits)
-    asked = ~np.isnan(limit)
-    late = ~(whole[asked] <= limit[asked] * (1 + 1e-9))
-    misses = float(late.mean()) if asked.any() else None
+    over = [over_bound(run.times_s[k], slo_s[run.query[k]]) for run, k in zip(runs, kept, strict=True)]
+    hits = share_within([ratios for ratios in over if len(ratios)], BATCHES)
+    misses = None if hits.mean is None else 1.0 - hits.mean
+    whole = np.concatenate(times)
     if not steady or not len(whole):
         return SimulatedTimes(mean=None, ci95=None, p50=None, p95=None, p99=None, misses=misses)
     filled = [t for t in times if len(t)]
@@ -87,15 +86,5 @@ def _figures(runs: Sequence[RunTimes], kept: Sequence[Bools], slo_s: Floats, ste
         p95=p95,
         p99=p99,
         misses=misses,
-        misses_ci95=_misses_within(times, limits),
+        misses_ci95=None if hits.ci95 is None else (1.0 - hits.ci95[1], 1.0 - hits.ci95[0]),
     )
-
-
-def _misses_within(times: Sequence[Floats], limits: Sequence[Floats]) -> tuple[float, float] | None:
-    """The interval of the share of late jobs, as of a simulation's SLO hits; ``None`` without SLOs."""
-    ratios = []
-    for of_run, limit in zip(times, limits, strict=True):
-        asked = ~np.isnan(limit)
-        ratios += [of_run[asked] / (limit[asked] * (1 + 1e-9))] if asked.any() else []
-    hits = share_within(ratios, BATCHES).ci95 if ratios else None
-    return None if hits is None else (1.0 - hits[1], 1.0 - hits[0])

@@ -25,6 +25,7 @@ import numpy as np
 
 from nona.arrays import Floats
 from nona.errors import NonaError, PlacementError
+from nona.experiments import do_nothing
 from nona.placement.capacity import allowed_classes, check_feasible, default_shares, loads_of
 from nona.placement.model import Known
 from nona.placement.prediction import link_utilization, predict
@@ -71,17 +72,13 @@ OnPlacing = Callable[[PlacingProgress], object]
 OnBetter = Callable[[Placement], None]
 
 
-def ignore(_: object) -> None:
-    """Do nothing."""
-
-
 def place_system(
     system: System,
     objective: Objective = "mean-jct",
-    check: Callable[[], None] = lambda: None,
-    on_better: OnBetter = ignore,
+    check: Callable[[], None] = do_nothing,
+    on_better: OnBetter = do_nothing,
     quick: bool = False,
-    on_progress: OnPlacing = ignore,
+    on_progress: OnPlacing = do_nothing,
 ) -> Placement:
     """Choose the placement for an objective.
 

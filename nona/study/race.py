@@ -26,7 +26,9 @@ import numpy as np
 
 from nona.arrays import Floats
 from nona.errors import SimulationError
+from nona.experiments import do_nothing
 from nona.schedulers.base import Prepared, Scheduler
+from nona.simulation.collected import over_bound
 from nona.simulation.run import AUTO, RunOptions, RunTimes, engine_named, job_times
 from nona.simulation.workload import Kept, Workload
 from nona.statistics import Interval, overlapping_batch_means
@@ -46,7 +48,6 @@ START = 8_000  # events that a run's start costs as much as, about
 EXECUTOR = 100  # and to start the background of one executor
 SLOWER = 25  # times as long as the compiled engine takes SimPy for a run, about
 _FIRST = 1_000_000  # number of the first replication: nobody else uses these random numbers
-_ROUNDING = 1e-9  # relative: it does not make a job late
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,19 +74,38 @@ class Budget:
         return min(max(1.0 - self.left / self.whole, 0.0), 1.0)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Trial:
-    """What the runs of a candidate gave, of all jobs, round after round.
+    """A candidate, and its runs, round after round, of which ``goal`` counts the jobs.
 
-    ``values`` is what the goal counts: completion times, or 1 for a late job and 0 for another. ``scores``
-    rank: the same times, or the late jobs with :data:`NEAR`, so that where none is late the quicker one wins.
+    ``slo_s``: of each query class, ``nan`` where it has none.
     """
 
     contender: Contender
+    goal: Goal
+    slo_s: Floats
     runs: list[RunTimes] = field(default_factory=list)
-    values: Floats = field(default_factory=lambda: np.zeros(0))
-    scores: Floats = field(default_factory=lambda: np.zeros(0))
-    failed: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether a run had no steady state, or did not complete its jobs."""
+        return not all(run.steady for run in self.runs)
+
+    @property
+    def values(self) -> Floats:
+        """Of each job that counts its completion time, or 1 where it is late and 0 where not."""
+        return self._counted() if self.goal == "mean-jct" else (self._counted() > 1).astype(float)
+
+    @property
+    def scores(self) -> Floats:
+        """What ranks: the same, late jobs with :data:`NEAR`: where none is late the quicker one wins."""
+        return self.values if self.goal == "mean-jct" else self.values + NEAR * np.minimum(self._counted(), 1)
+
+    def _counted(self) -> Floats:
+        """Completion times, or these over the SLOs of those that have one, run after run."""
+        if self.goal == "mean-jct":
+            return np.concatenate([run.times_s for run in self.runs])
+        return np.concatenate([over_bound(run.times_s, self.slo_s[run.query]) for run in self.runs])
 
     @property
     def mean(self) -> float:
@@ -145,8 +165,8 @@ class Race:
         system: System,
         budget: Budget,
         goal: Goal = "mean-jct",
-        check: Callable[[], None] = lambda: None,
-        on_run: Callable[[], None] = lambda: None,
+        check: Callable[[], None] = do_nothing,
+        on_run: Callable[[], None] = do_nothing,
     ) -> None:
         self.system, self.budget, self.goal = system, budget, goal
         self.check, self.on_run = check, on_run
@@ -157,8 +177,6 @@ class Race:
         drawn_for = system.executors if system.background_compute.rate > 0 else 0
         self._start = START + slower * EXECUTOR * drawn_for
         self._first_jobs = max(round(EVENTS / slower / events), FEWEST)
-        self._slo_s = np.array([math.inf if q.slo_s is None else q.slo_s for q in system.queries])
-        self._counts = np.array([goal != "slo" or q.slo_s is not None for q in system.queries])
         self._races = 0
 
     def run(self, contenders: Sequence[Contender], rounds: int = ROUNDS) -> Outcome:
@@ -168,7 +186,7 @@ class Race:
         """
         if not contenders:
             raise SimulationError("Race: there is no candidate; give at least one.")
-        trials, gone = [Trial(r) for r in contenders], list[Trial]()
+        trials, gone = [Trial(c, self.goal, self.system.slo_s) for c in contenders], list[Trial]()
         first = trials[0]
         self._races += 1
         floor = max(self.budget.left - MOST, 0.0)
@@ -196,18 +214,8 @@ class Race:
         )
         scheduler, prepared = trial.contender.scheduler, trial.contender.prepared
         workload = Workload(self.system, replication, prepared.uniforms_per_job, drawn)
-        run = job_times(self.system, scheduler, prepared, options, workload)
-        query, times_s, state = run
-        trial.runs.append(run)
+        trial.runs.append(job_times(self.system, scheduler, prepared, options, workload))
         self.budget.left -= self._start + self._cost * (jobs + warmup)
-        trial.failed |= state == "overloaded" or bool(np.isnan(times_s).any())
-        values = scores = times_s
-        if self.goal == "slo":
-            values = (times_s > self._slo_s[query] * (1 + _ROUNDING)).astype(float)
-            scores = values + NEAR * np.minimum(times_s / self._slo_s[query], 1.0)
-        counted = self._counts[query]
-        trial.values = np.concatenate([trial.values, values[counted]])
-        trial.scores = np.concatenate([trial.scores, scores[counted]])
         self.on_run()
 
     def _kept(self, trials: Sequence[Trial]) -> list[Trial]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from nona.experiments import do_nothing
 from nona.placement.result import Placement
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
@@ -29,7 +30,7 @@ def rehearsed(
     scheduler: Scheduler,
     placement: Placement | None,
     options: Mapping[str, Any],
-    check: Callable[[], None] = lambda: None,
+    check: Callable[[], None] = do_nothing,
     rounds: int = ROUNDS,
 ) -> Chosen:
     """A scheduler and its tables, by the fastest of its ``rehearsals`` unless ``options`` settle them.

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from nona.errors import PlacementError
-from nona.experiments import ProcessPool
+from nona.experiments import ProcessPool, do_nothing
 from nona.placement.capacity import default_shares, executor_utilization, least_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.result import Placement
@@ -41,16 +41,12 @@ from nona.simulation.steady_state import PILOT_FIRST, PILOT_RUNS, SHORT_FIRST, W
 from nona.simulation.summary import SchedulerSummary, run_to_precision, summarize
 from nona.study.cache import StudyCache
 from nona.study.placement_times import simulated
-from nona.study.placing import OnBetter, OnPlacing, ignore, place_system
+from nona.study.placing import OnBetter, OnPlacing, place_system
 from nona.study.preparation import Study
 from nona.study.rehearsal import QUICK_ROUNDS, ROUNDS, Chosen, rehearsed
 from nona.system import System
 
 Found = dict[str, tuple[Records, ...]]
-
-
-def _unheard(scheduler: str, run: Records) -> None:
-    """Nobody listens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +58,7 @@ class Runner:
     workers: int
     pool: RunPool | None
     on_progress: OnReplicationProgress | None
-    on_end: OnRunEnd = _unheard
+    on_end: OnRunEnd = do_nothing
 
     def run(self, options: RunOptions, count: int, begin: float = 0.0, end: float = 1.0) -> Found:
         """``count`` replications; the reported progress is between ``begin`` and ``end``."""
@@ -236,10 +232,10 @@ class SimulationResult:
 def place(
     study: Study,
     cache: StudyCache | None = None,
-    check: Callable[[], None] = lambda: None,
-    on_better: OnBetter = ignore,
+    check: Callable[[], None] = do_nothing,
+    on_better: OnBetter = do_nothing,
     quick: bool = False,
-    on_progress: OnPlacing = ignore,
+    on_progress: OnPlacing = do_nothing,
 ) -> Placement:
     """Choose the placement for the scenario's objective, see :func:`nona.study.placing.place_system`.
 
@@ -315,7 +311,7 @@ def simulate(
     timeline_jobs: int = 0,
     placement: Placement | Callable[[], Placement] | None = None,
     on_progress: Callable[[SimulationProgress], None] | None = None,
-    on_ended: Callable[[Callable[[], SimulationResult]], None] = lambda so_far: None,
+    on_ended: Callable[[Callable[[], SimulationResult]], None] = do_nothing,
     cache: StudyCache | None = None,
 ) -> SimulationResult:
     """Run every scheduler of the scenario in every replication, or until its precision is reached.
@@ -430,7 +426,7 @@ def chosen_schedulers(
     placement: Placement | None,
     names: Collection[str] | None = None,
     cache: StudyCache | None = None,
-    check: Callable[[], None] = lambda: None,
+    check: Callable[[], None] = do_nothing,
     rounds: int = ROUNDS,
 ) -> list[Chosen]:
     """The schedulers of the scenario, or those with these ``names``, with their tables; some are rehearsed.
@@ -477,7 +473,7 @@ def answers(
     jobs: int | None = None,
     replications: int | None = None,
     cache: StudyCache | None = None,
-    check: Callable[[], None] = lambda: None,
+    check: Callable[[], None] = do_nothing,
 ) -> Iterator[Answer]:
     """Simulate all schedulers of the scenario, one replication after the other, in this process.
 

@@ -12,7 +12,7 @@ from typing import Self, TypedDict
 import numpy as np
 
 from nona.errors import PlacementError, ScenarioError
-from nona.experiments import ProcessPool
+from nona.experiments import ProcessPool, do_nothing
 from nona.placement.result import Placement
 from nona.planning.least import driven, least
 from nona.report.sweeps import MOST_VALUES
@@ -105,10 +105,6 @@ class How(TypedDict, total=False):
     check: Callable[[], None]
 
 
-def _go_on() -> None:
-    return None
-
-
 class Bench:
     """One sweep's work in progress.
 
@@ -126,7 +122,7 @@ class Bench:
         engine: str = "auto",
         workers: int = 1,
         cache: StudyCache | None = None,
-        check: Callable[[], None] = _go_on,
+        check: Callable[[], None] = do_nothing,
     ) -> None:
         self.points: dict[str, dict[float, SweptPoint]] = {n: {} for n in settings.schedulers}
         self.formula: dict[str, dict[float, float | None]] = {}

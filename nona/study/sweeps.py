@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, TypeVar, Unpack
 
+from nona.experiments import do_nothing
 from nona.planning.least import driven, edge
 from nona.results.sweeps import GridRequest, GridRow, SweepGrid, SweepReport, SweepRequest
 from nona.scenario.schema import Scenario
@@ -32,15 +33,11 @@ Tell = Callable[[float], None]
 _NO_SOURCES = Sources()
 
 
-def unheard(fraction: float, text: str, report: Callable[[], object]) -> None:
-    """Say nothing of the progress."""
-
-
 def sweep(
     scenario: Scenario,
     settings: SweepRequest,
     sources: Sources = _NO_SOURCES,
-    on_progress: Hear[SweepReport] = unheard,
+    on_progress: Hear[SweepReport] = do_nothing,
     **how: Unpack[How],
 ) -> SweepReport:
     """Sweep one number.
@@ -141,7 +138,7 @@ def sweep_grid(
     scenario: Scenario,
     settings: GridRequest,
     sources: Sources = _NO_SOURCES,
-    on_progress: Hear[SweepGrid] = unheard,
+    on_progress: Hear[SweepGrid] = do_nothing,
     **how: Unpack[How],
 ) -> SweepGrid:
     """Sweep two numbers, as :func:`sweep` does.

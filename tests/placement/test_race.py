@@ -13,6 +13,7 @@ from nona.decomposition import decompose
 from nona.errors import SimulationError
 from nona.schedulers.base import Prepared
 from nona.schedulers.sampling import NONA
+from nona.simulation.run import RunTimes
 from nona.study import race as racing
 from nona.study.race import Budget, Contender, Race, events_per_job
 from nona.system import QueryClass, Stream, System
@@ -40,7 +41,8 @@ def told(monkeypatch):
         if lost:
             times_s[: max(1, int(lost * options.jobs))] = np.nan
         runs.append((mean, options.jobs, options.replication))
-        return np.zeros(options.jobs, dtype=np.int64), times_s, "overloaded" if mean > 100 else "stable"
+        state = "overloaded" if mean > 100 else "stable"
+        return RunTimes(np.zeros(options.jobs, dtype=np.int64), times_s, state)
 
     monkeypatch.setattr(racing, "job_times", job_times)
     return runs

@@ -11,6 +11,7 @@ import numpy as np
 
 from nona.arrays import Floats
 from nona.errors import SimulationError
+from nona.experiments import do_nothing
 from nona.language.system import LanguageSystem
 from nona.placement.result import Placement
 from nona.scenario.schema import Scenario
@@ -20,7 +21,7 @@ from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import PILOT_FIRST
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
-from nona.study.placing import OnPlacing, ignore
+from nona.study.placing import OnPlacing
 from nona.study.preparation import Study, prepare
 from nona.study.rehearsal import Chosen
 from nona.study.simulation import beyond_capacity, chosen_schedulers, place
@@ -46,8 +47,8 @@ class Following:
         scenario: Scenario,
         sources: Sources,
         cache: StudyCache | None = None,
-        check: Callable[[], None] = lambda: None,
-        on_progress: OnPlacing = ignore,
+        check: Callable[[], None] = do_nothing,
+        on_progress: OnPlacing = do_nothing,
     ) -> Following:
         """Prepare the queries, and solve their placement where the scheduler samples from one.
 

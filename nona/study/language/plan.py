@@ -16,6 +16,7 @@ from functools import cached_property
 
 from nona.arrays import Floats
 from nona.errors import ScenarioError
+from nona.experiments import do_nothing
 from nona.language.draws import replays_once
 from nona.language.formula import engines_busy
 from nona.language.records import Run
@@ -56,10 +57,6 @@ PLENTY = 16  # times the servers of a load at which engines are as good as idle
 
 _Counts = tuple[int, ...]  # servers of each role: one number where engines do both
 OnProgress = Callable[[LanguagePlan, str, float], None]
-
-
-def _unheard(plan: LanguagePlan, text: str, fraction: float) -> None:
-    """Nobody listens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,7 +408,7 @@ class _Search:
         self.on_progress(self.plan, text, (self.begun - _LEFT**self.looks) / self.parts)
 
 
-def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress = _unheard) -> LanguagePlan:
+def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress = do_nothing) -> LanguagePlan:
     """Find the fewest servers of every offer under every router, and what they cost.
 
     Raises ``ScenarioError`` without targets, without a price, or with rows of tasks beside.

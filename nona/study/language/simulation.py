@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from nona.arrays import Bools, Floats, Ints
+from nona.experiments import do_nothing
 from nona.language.draws import draw_requests, replays_once
 from nona.language.formula import predict
 from nona.language.records import REFUSED, Requests, Run, Window, gap_percentile
@@ -66,15 +67,11 @@ class LanguageResult:
     report: LanguageReport
 
 
-def _unheard(router: str, fraction: float) -> None:
-    """Nobody listens."""
-
-
 def simulate_language(
     study: LanguageStudy,
     routers: Sequence[str] = (),
     steps: int = 0,
-    on_progress: OnProgress = _unheard,
+    on_progress: OnProgress = do_nothing,
     queries: Callable[[Scenario, Sources], Following] = Following.of,
 ) -> LanguageResult:
     """Simulate every router of the scenario, or those given, on the same requests.
@@ -196,7 +193,7 @@ def drawn(
     replication: int,
     steps: int = 0,
     following: Following | None = None,
-    tell_queries: Callable[[float], None] = lambda share: None,
+    tell_queries: Callable[[float], None] = do_nothing,
 ) -> tuple[Requests, Window]:
     """Draw the requests of a replication, and say which of them are measured.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nona.experiments import ProcessPool
+from nona.experiments import ProcessPool, do_nothing
 from nona.planning.offers import Option, Target
 from nona.planning.prices import breaks_after
 from nona.results.document import UNKNOWN, Estimate, Verdict, number
@@ -40,8 +40,8 @@ def holds(
     *,
     workers: int = 1,
     pool: RunPool | None = None,
-    check: Callable[[], None] = lambda: None,
-    on_report: OnHolds = lambda report, share, text: None,
+    check: Callable[[], None] = do_nothing,
+    on_report: OnHolds = do_nothing,
 ) -> HoldsReport:
     """Judge the scenario's cluster as a plan judges an option, and what it bears beyond.
 

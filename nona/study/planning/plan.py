@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from nona.errors import ScenarioError
-from nona.experiments import ProcessPool
+from nona.experiments import ProcessPool, do_nothing
 from nona.planning.least import driven, edge, halfway, least
 from nona.planning.offers import Option
 from nona.planning.traffic import Profile, schedule_hours
@@ -95,6 +96,7 @@ class PlanProgress:
 CLOSE = 1.02  # the headroom is known to 2 %
 MOST_LOAD = 1000  # times the traffic, where no load of the executors bounds it
 AROUND = 1.1  # the first two factors lie so far around the predicted edge
+DOWN = 64  # a factor without a lower one that keeps: the next is the root of this part of it
 MOST_RUNS = 16  # replications of a factor, or twice as many as the answer's own verdict took,
 LIMIT = 128  # but no more than these
 
@@ -102,49 +104,42 @@ LIMIT = 128  # but no more than these
 def headroom(planner: Planner, option: Option) -> float:
     """The largest factor on the traffic, to 2 %, at which the option was seen to keep all.
 
-    It ends at the load of the executors: above that nothing keeps. Two factors at a time are simulated, so
-    that the interval shrinks to a third. From 1 downwards where the option does not keep as it is. 0 where no
-    factor down to a thousandth keeps.
+    It ends at the load of the executors: above that nothing keeps. From 1 downwards where the option does not
+    keep as it is. 0 where no factor down to a thousandth keeps.
     """
+
+    def keeps(load: int) -> bool:
+        (evidence,) = judged(planner, [Trial(option, load)])
+        return evidence.verdict == "keeps"
+
     now = planner.of(option).verdict == "keeps"
     low, high = (MILLE, _ruled_out(planner, option)) if now else (0, MILLE)
-    edge = _predicted_edge(planner, option, high)
-    pair = _between(low, high, (edge / AROUND, edge * AROUND))
-    while pair:
-        kept = [k.verdict == "keeps" for k in judged(planner, [Trial(option, load) for load in pair])]
-        for load, keeps in zip(pair, kept, strict=True):
-            if keeps:
-                low = load
-            else:
-                high = load
-                break
-        ratio = high / max(low, 1)
-        pair = () if ratio <= CLOSE or high <= 2 else _between(low, high, _thirds(low, high))
-    return low / MILLE
+    predicted, _ = driven(edge(1, high, halfway), lambda load: planner.prediction.margin(option, load) >= 1)
+    found, _ = driven(edge(low, high, partial(_factor_between, predicted)), keeps)
+    return found / MILLE
 
 
-def _thirds(low: int, high: int) -> tuple[float, float]:
-    begin = max(low, high / 8)  # below, the scale of factors has no end
-    return begin * (high / begin) ** (1 / 3), begin * (high / begin) ** (2 / 3)
+def _factor_between(predicted: int, low: int, high: int) -> int | None:
+    """A factor on either side of the predicted edge, then the geometric middle of two, in thousandths.
 
-
-def _between(low: int, high: int, wanted: Sequence[float]) -> tuple[int, ...]:
-    """Whole thousandths strictly between two others, ascending; the middle where none of them is."""
-    inside = sorted({round(w) for w in wanted if low < round(w) < high})
-    if not inside and high - low > 1:
-        inside = [(low + high) // 2]
-    return tuple(inside)
+    >>> _factor_between(1500, 1000, 4000), _factor_between(1500, 1000, 1650)
+    (1650, 1364)
+    >>> _factor_between(1500, 1364, 1650)
+    1500
+    >>> _factor_between(1500, 1000, 1020) is None
+    True
+    """
+    if high - low <= 1 or high <= CLOSE * low:
+        return None
+    around = (round(predicted * AROUND), round(predicted / AROUND))
+    middle = round(math.sqrt(max(low, high / DOWN) * high))
+    return next((load for load in around if low < load < high), min(max(middle, low + 1), high - 1))
 
 
 def _ruled_out(planner: Planner, option: Option) -> int:
     """The least factor that loads the executors to their capacity, in thousandths; else the most to try."""
     full_at = planner.bounds.full_at(option)
     return MOST_LOAD * MILLE if full_at is None else max(MILLE + 1, math.ceil(MILLE * full_at))
-
-
-def _predicted_edge(planner: Planner, option: Option, high: int) -> float:
-    kept, _ = driven(edge(1, high, halfway), lambda load: planner.prediction.margin(option, load) >= 1)
-    return float(kept)
 
 
 def judged(planner: Planner, trials: Sequence[Trial]) -> list[Known]:
@@ -316,8 +311,8 @@ def plan(
     *,
     workers: int = 1,
     pool: RunPool | None = None,
-    check: Callable[[], None] = lambda: None,
-    on_table: OnTable = lambda report, progress: None,
+    check: Callable[[], None] = do_nothing,
+    on_table: OnTable = do_nothing,
     further: bool = True,
 ) -> PlanReport:
     """The cheapest servers and scheduler that keep the targets of the scenario's part ``plan``.

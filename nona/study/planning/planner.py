@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from nona.experiments import Key, Listener, Pool, run_work
+from nona.experiments import Key, Listener, Pool, do_nothing, run_work
 from nona.planning.least import BESIDE, Search, least
 from nona.planning.offers import Option
 from nona.planning.verdict import FIRST, looks_within, replications_at
@@ -59,10 +59,10 @@ class Planner:
         self,
         question: Question,
         pool: RunPool | None = None,
-        check: Callable[[], None] = lambda: None,
+        check: Callable[[], None] = do_nothing,
     ) -> None:
         self.question, self.check = question, check
-        self._tell: Tell = lambda share, text: None
+        self._tell: Tell = do_nothing
         self._left, self._now = 1.0, ""
         self.pool = pool
         self.begin = time.perf_counter()

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from nona.errors import ScenarioError
+from nona.experiments import do_nothing
 from nona.gpu_sharing.registry import WAYS
 from nona.planning.least import BESIDE, driven, least
 from nona.planning.verdict import Counts, counted, estimate_of, settle, verdict
@@ -26,7 +27,7 @@ from nona.sources.lookup import Sources
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import ServerlessResult, simulate_serverless_scenario, with_sharing
 from nona.study.sweep_numbers import with_value
-from nona.study.sweeps import Hear, unheard
+from nona.study.sweeps import Hear
 from nona.tables import kept_text
 
 _NO_SOURCES = Sources()
@@ -98,7 +99,7 @@ def nodes_needed(
     sources: Sources = _NO_SOURCES,
     *,
     workers: int = 1,
-    on_progress: Hear[serverless.NodesReport] = unheard,
+    on_progress: Hear[serverless.NodesReport] = do_nothing,
 ) -> serverless.NodesReport:
     """The fewest nodes of the cluster's first group with which each policy keeps the target of the SLOs.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from nona.errors import ScenarioError
-from nona.experiments import kept_pool
+from nona.experiments import do_nothing, kept_pool
 from nona.options import Options
 from nona.planning.least import asking, edge
 from nona.planning.verdict import Counts, Settled, counted, estimate_of, looks_of, verdict
@@ -40,7 +40,7 @@ from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
 from nona.study.sweep_bench import check_request
 from nona.study.sweep_numbers import LOAD, Number, number_named
 from nona.study.sweep_values import between, turns
-from nona.study.sweeps import Hear, unheard
+from nona.study.sweeps import Hear
 
 MOST_CALLS = 100_000
 SWEPT = (  # what is often asked for
@@ -287,7 +287,7 @@ class Bench:
         self._at: dict[float, tuple[Scenario, RunOptions]] = {}
         self._trained: dict[str, Planner] = {}
 
-    def run(self, searches: Sequence[Search], tell: Tell = lambda share: None) -> None:
+    def run(self, searches: Sequence[Search], tell: Tell = do_nothing) -> None:
         """Drive all searches to their ends; ``tell`` hears the share of a batch that is done."""
         wanted = [(search, look) for search in searches if (look := next(search, None)) is not None]
         while wanted:
@@ -352,7 +352,7 @@ def policies_over(
     *,
     workers: int = 1,
     pool: TaskPool | None = None,
-    on_progress: Hear[OverReport] = unheard,
+    on_progress: Hear[OverReport] = do_nothing,
 ) -> OverReport:
     """Simulate every policy at every value with the same random numbers, then look for the knees.
 

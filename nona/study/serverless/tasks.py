@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from nona.arrays import Floats
-from nona.experiments import Key, Listener, Pool, Shares, ThisProcess
+from nona.experiments import Key, Listener, Pool, Shares, ThisProcess, do_nothing
 from nona.options import Options
 from nona.results.serverless import PolicyOutcome
 from nona.scenario.schema import Scenario
@@ -96,7 +96,7 @@ TaskPool = Pool[ServerlessProgress, Done]
 def run_tasks(
     tasks: Sequence[Task],
     pool: TaskPool | None = None,
-    on_progress: Callable[[float], None] = lambda share: None,
+    on_progress: Callable[[float], None] = do_nothing,
 ) -> list[Done]:
     """The results of the tasks in order, whatever runs them; without a pool this process does.
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from nona.errors import JobError
-from nona.experiments import cores
+from nona.experiments import cores, do_nothing
 from nona.report.text import counted
 from nona.results.document import Document
 from nona.scenario.file import scenario_from_mapping
@@ -38,16 +38,12 @@ def processes(work: int, few: int) -> int:
     return 1 if work <= few else min(MOST_PROCESSES, cores())
 
 
-def _go_on() -> None:
-    return None
-
-
 @dataclass
 class Desk:
     """``emit`` sends a line to the waiting session; ``check`` raises ``Cancelled`` when none waits."""
 
     emit: Callable[[Message], None]
-    check: Callable[[], None] = _go_on
+    check: Callable[[], None] = do_nothing
     cache: StudyCache = field(default_factory=StudyCache)
     _told_s: float = field(default=float("-inf"), init=False)
 
