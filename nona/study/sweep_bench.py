@@ -38,8 +38,8 @@ from nona.simulation.summary import Measured, summarize
 from nona.sources.lookup import Sources
 from nona.statistics import paired_ratio
 from nona.study.cache import StudyCache
+from nona.study.points import Missing, Points
 from nona.study.preparation import Study, prepare
-from nona.study.rehearsal import Chosen
 from nona.study.simulation import beyond_capacity, chosen_schedulers, judged, place, predictions
 from nona.study.sweep_numbers import LOAD, number_named
 from nona.study.sweep_values import turns
@@ -136,7 +136,7 @@ class Bench:
         self._pool: ProcessPool | None = None
         self._begin = time.perf_counter()
         self._placements: dict[float, Placement | str] = {}
-        self._records: dict[tuple[str, float], tuple[Records, ...]] = {}
+        self._runs = Points[tuple[str, float], Records](lambda run: run.state == "overloaded")
         self._engines: set[str] = set()
         self._slo_s = _shared_slo(first)
 
@@ -201,27 +201,27 @@ class Bench:
         points = self.points[name]
         return [(v, mean) for v in sorted(points) if (mean := points[v].jct_s.mean)]
 
-    def simulate(self, value: float, names: Sequence[str], first: int, count: int) -> None:
-        """``count`` replications from ``first`` on; the first includes the formula's result."""
+    def simulate(self, value: float, names: Sequence[str], replications: int) -> None:
+        """Have so many replications in all; the first look includes the formula's result."""
         self._check()
         study = self._study(value, names)
         placed = [n for n in names if get_scheduler(n).needs_placement]
         placement = self._placement(value, study) if placed else None
-        if first == 0:
+        if not all(self._runs.of((n, value)) for n in names):
             self._predict(study, value, placement)
         if isinstance(placement, str):
             for name in placed:
                 self.points[name][value] = _point(value, "overloaded", placement)
             study = self._study(value, [n for n in names if n not in placed])
             placement = None
-        if study.scenario.schedulers:
-            runs = self._run(chosen_schedulers(study, placement, cache=self._cache), study, first, count)
-            for name, records in runs.items():
-                self._take(name, value, study, records)
+        wanted = {(s.name, value): replications for s in study.scenario.schedulers}
+        self._runs.extend(wanted, partial(self._simulated, study, placement))
+        for name, _ in wanted:
+            self._take(name, value, study)
 
     def measure(self, value: float, name: str) -> bool:
         """All replications of one scheduler at a value between; the first that is overloaded ends it."""
-        self.simulate(value, [name], 0, 1)
+        self.simulate(value, [name], 1)
         self.replicate(value, [name])
         return self.is_stable(name, value)
 
@@ -229,12 +229,12 @@ class Bench:
         """The replications after the first of those that are stable there; no more runs follow."""
         stable = [n for n in names if self.is_stable(n, value)]
         if self.settings.replications > 1 and stable:
-            self.simulate(value, stable, 1, self.settings.replications - 1)
+            self.simulate(value, stable, self.settings.replications)
         self.settle(value)
 
     def settle(self, value: float) -> None:
         """Release the records of ``value``, at which no more runs follow."""
-        self._records = {key: kept for key, kept in self._records.items() if key[1] != value}
+        self._runs.forget((name, value) for name in self.points)
 
     def predict(self, value: float, name: str) -> bool:
         """Return whether the formula has a steady state for ``name`` at ``value``."""
@@ -266,21 +266,25 @@ class Bench:
                 self._placements[value] = str(error)
         return self._placements[value]
 
-    def _run(
-        self, chosen: Sequence[Chosen], study: Study, first: int, count: int
-    ) -> dict[str, tuple[Records, ...]]:
+    def _simulated(
+        self, study: Study, placement: Placement | None, missing: Sequence[Missing[tuple[str, float]]]
+    ) -> list[tuple[Records, ...]]:
+        """The missing replications of schedulers at one value."""
+
         def on_progress(progress: ReplicationProgress) -> None:
             self._check()
 
-        options = replace(self._options, replication=first)
-        return run_replications(study.system, chosen, options, count, 1, on_progress, self._pool)
+        runs: dict[str, tuple[Records, ...]] = {}
+        for first, count in dict.fromkeys((m.first, m.count) for m in missing):
+            names = [m.at[0] for m in missing if m.first == first]
+            chosen = chosen_schedulers(study, placement, names, self._cache)
+            options = replace(self._options, replication=first)
+            runs |= run_replications(study.system, chosen, options, count, 1, on_progress, self._pool)
+        named = ((name, runs[name]) for name in (m.at[0] for m in missing))
+        return [judged(of, beyond_capacity(study.system, name, placement)) for name, of in named]
 
-    def _take(self, name: str, value: float, study: Study, records: tuple[Records, ...]) -> None:
-        placement = self._placements.get(value)
-        solved = None if isinstance(placement, str) else placement
-        beyond = beyond_capacity(study.system, name, solved)
-        runs = self._records.get((name, value), ()) + judged(records, beyond)
-        self._records[name, value] = runs
+    def _take(self, name: str, value: float, study: Study) -> None:
+        runs = self._runs.of((name, value))
         slo_s = [q.slo_s for q in study.system.queries]
         summary = summarize(runs, slo_s, study.scenario.labels)
         self._engines.add(summary.engine)
@@ -378,7 +382,7 @@ def _needed(bench: Bench, name: str, load: float, tell: Callable[[], None]) -> S
     tried = bench.beside(lambda servers: count.set(loaded, servers), bench.settings.model_copy(update=asked))
 
     def keeps(servers: int) -> bool:
-        tried.simulate(servers, [name], 0, tried.settings.replications)
+        tried.simulate(servers, [name], tried.settings.replications)
         tried.settle(servers)
         tell()
         return (tried.points[name][servers].kept or 0.0) >= tried.settings.target

@@ -69,7 +69,7 @@ def _coarse(bench: Bench, tell: Tell) -> None:
     waves = [order[:FIRST], order[FIRST:]]
     steps = [(group, i) for wave in waves for group in groups for i in wave]
     for done, (group, i) in enumerate(steps, 1):
-        bench.simulate(values[i], group, first=0, count=1)
+        bench.simulate(values[i], group, 1)
         tell(done / len(steps))
 
 

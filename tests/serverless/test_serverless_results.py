@@ -25,7 +25,6 @@ from nona.results.serverless import (
     NodesRequest,
     OverReport,
     OverRequest,
-    PolicyOutcome,
     PolicyOver,
     ServerlessReport,
     WaysReport,
@@ -40,14 +39,13 @@ from nona.study.serverless.knees import (
     MOST_LOAD,
     SWEPT,
     PolicySearch,
-    Seen,
     knees_of,
     over_number,
     policies_over,
 )
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import calls_per_s, serverless_outcome, simulate_serverless_scenario
-from nona.study.serverless.tasks import Done
+from nona.study.serverless.tasks import Replication
 from nona.study.shipped import shipped_file
 from nona.study.sweep_numbers import LOAD, number_named, numbers_of
 from nona.ui.jobs.kinds import KINDS
@@ -193,10 +191,7 @@ def seen(ratio, replications, state="stable"):
     calls = CallMeasures(**{**none, **known, "latency_s": (ratio,) * 7})
     rest = dict.fromkeys(RunMeasures.__dataclass_fields__, 0.0)
     run = RunMeasures(**{**rest, "all": calls, "applications": (calls,), "search_s": (0.0,) * 7})
-    summary = PolicyOutcome.model_construct()
-    ratios = (np.full(CALLS, ratio),) * replications
-    done = Done(summary, (run,) * replications, ratios, (state,) * replications, (10.0,) * replications)
-    return Seen((done,), 100)
+    return (Replication(run, np.full(CALLS, ratio), state, 10.0, 100),) * replications
 
 
 def searched(asked, keeps):

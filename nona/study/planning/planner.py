@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nona.experiments import Key, Listener, Pool, do_nothing, run_work
@@ -18,14 +18,16 @@ from nona.study.planning.trials import (
     Ended,
     Known,
     OptionRuns,
-    Outcome,
+    Run,
     Trial,
+    ends,
     looked_at,
     ruled_out,
     with_runs_long_enough,
 )
+from nona.study.points import Missing, Points
 
-RunPool = Pool[Ended, Outcome]
+RunPool = Pool[Ended, tuple[Run, ...]]
 Tell = Callable[[float, str], None]
 LANES = 4  # chains that are searched side by side, whatever the number of processes
 
@@ -71,6 +73,7 @@ class Planner:
         self.chains = Chains(self.bounds, self.prediction)
         self.pure = self.chains.pure()
         self.work = OptionRuns(question)
+        self.points = Points[Trial, Run](ends)
         self.known: dict[Trial, Known] = {}
         self.asked: set[Option] = set()
         self.settled: list[Settled] = []
@@ -278,11 +281,18 @@ class Planner:
         chosen = list(dict.fromkeys(trials))
         for first in chosen[:1]:
             self._known(f"Simulating {self.servers(first)}")
-        keys: list[Key] = [
-            (self.work.numbering.number(trial), part)
-            for trial in chosen
-            for part in _parts(self.known.get(trial, Known()).looks + 1)
-        ]
+        wanted = {t: replications_at(self.known.get(t, Known()).looks + 1) for t in chosen}
+        self.points.extend(wanted, self._simulated)
+        for trial in chosen:
+            after = looked_at(self.question, self.known.get(trial, Known()), self.points.of(trial))
+            self.known[trial] = with_runs_long_enough(self.bounds, trial.option, trial.load, after)
+            self._known(self.text(trial))
+
+    def _simulated(self, missing: Sequence[Missing[Trial]]) -> list[tuple[Run, ...]]:
+        """Quarters of four replications, all in parallel."""
+        numbers = [self.work.numbering.number(m.at) for m in missing]
+        parts = [range(m.first // FIRST, (m.first + m.count) // FIRST) for m in missing]
+        keys: list[Key] = [(n, part) for n, of in zip(numbers, parts, strict=True) for part in of]
         shares: dict[Key, float] = {}
 
         def heard(key: Key, ended: Ended) -> None:
@@ -293,12 +303,9 @@ class Planner:
 
         done = run_work(self.work, keys, Listener(heard), 1, self.pool)
         self._ran(FIRST * len(keys), FIRST * len(keys))
-        for trial in chosen:
-            own = self.work.numbering.number(trial)
-            outcomes = [done[key] for key in keys if key[0] == own]
-            after = looked_at(self.question, self.known.get(trial, Known()), outcomes)
-            self.known[trial] = with_runs_long_enough(self.bounds, trial.option, trial.load, after)
-            self._known(self.text(trial))
+        return [
+            tuple(run for part in of for run in done[n, part]) for n, of in zip(numbers, parts, strict=True)
+        ]
 
     def text(self, trial: Trial) -> str:
         evidence = self.known[trial]
@@ -319,13 +326,3 @@ class Planner:
         if self.question.spec.survive != "nothing":
             pairs = ((o, self.judged(o)) for o in self.asked)
         yield from sorted(pairs, key=lambda pair: (self.question.cost(pair[0]), pair[0]))
-
-
-def _parts(look: int) -> range:
-    """The quarters of four replications that a look adds.
-
-    >>> list(_parts(1)), list(_parts(2)), list(_parts(3))
-    ([0], [1], [2, 3])
-    """
-    before = 0 if look == 1 else replications_at(look - 1)
-    return range(before // FIRST, replications_at(look) // FIRST)

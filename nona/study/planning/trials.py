@@ -108,7 +108,12 @@ class Impossible:
     reason: str
 
 
-Outcome = tuple[Seen, ...] | Impossible
+Run = Seen | Impossible
+
+
+def ends(run: Run) -> bool:
+    """Whether a run decides its option: it cannot keep."""
+    return isinstance(run, Impossible) or run.overloaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +189,7 @@ class OptionRuns:
     def _bounds(self) -> Bounds:
         return Bounds(self.question, self._cache)
 
-    def run(self, key: Key, on_progress: Callable[[Ended], None] | None) -> Outcome:
+    def run(self, key: Key, on_progress: Callable[[Ended], None] | None) -> tuple[Run, ...]:
         """The replications 4k … 4k+3 of a trial; fewer where one is overloaded."""
 
         def tell(replications: int) -> None:
@@ -195,7 +200,7 @@ class OptionRuns:
         try:
             study, scheduler, prepared = self._ready.get(str(key[0]), lambda: self._prepared(trial, tell))
         except PlacementError as error:
-            return Impossible(str(error))
+            return (Impossible(str(error)),)
         spec = study.scenario.simulation
         jobs = _run_jobs(self._bounds, trial.option, trial.load)
         warmup = spec.warmup if isinstance(spec.warmup, int) else None
@@ -285,13 +290,14 @@ def ruled_out(excluded: Excluded) -> Known:
     return Known(verdict="misses", by=excluded.by, reason=excluded.reason)
 
 
-def looked_at(question: Question, evidence: Known, outcomes: Sequence[Outcome]) -> Known:
-    failed = next((o for o in outcomes if isinstance(o, Impossible)), None)
+def looked_at(question: Question, evidence: Known, runs: Sequence[Run]) -> Known:
+    """The evidence after one more look, by all replications so far."""
+    failed = next((r for r in runs if isinstance(r, Impossible)), None)
     if failed is not None:
         return Known(
             looks=evidence.looks + 1, verdict="misses", by="no placement", reason=failed.reason.rstrip(".")
         )
-    seen = evidence.seen + tuple(s for o in outcomes if not isinstance(o, Impossible) for s in o)
+    seen = tuple(r for r in runs if not isinstance(r, Impossible))
     after = replace(evidence, seen=seen, looks=evidence.looks + 1, by="simulation")
     if after.overloaded:
         return replace(after, verdict="misses", reason="there is no steady state")

@@ -8,27 +8,24 @@ are looked at as well, see :func:`nona.planning.least.least`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from nona.errors import ScenarioError
-from nona.experiments import do_nothing
+from nona.experiments import do_nothing, kept_pool
 from nona.gpu_sharing.registry import WAYS
-from nona.planning.least import BESIDE, driven, least
-from nona.planning.verdict import Counts, counted, estimate_of, settle, verdict
+from nona.planning.least import BESIDE, asking, least
 from nona.results import serverless
-from nona.results.document import Verdict
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import ServerlessProgress
-from nona.serverless.metrics import slo_ratios
 from nona.serverless.system import ServerlessSystem
 from nona.sources.lookup import Sources
+from nona.study.serverless.knees import STEP_PART, Batches, Bench, Look, PolicySearch, Search, Seen
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import ServerlessResult, simulate_serverless_scenario, with_sharing
-from nona.study.sweep_numbers import with_value
+from nona.study.sweep_numbers import number_named
 from nona.study.sweeps import Hear
-from nona.tables import kept_text
 
 _NO_SOURCES = Sources()
 
@@ -90,7 +87,7 @@ def compare_sharing(
     return results
 
 
-ALPHA = 0.05  # of each verdict
+NODES = "cluster.servers[0].count"
 
 
 def nodes_needed(
@@ -103,92 +100,61 @@ def nodes_needed(
 ) -> serverless.NodesReport:
     """The fewest nodes of the cluster's first group with which each policy keeps the target of the SLOs.
 
-    ``on_progress`` hears of every count as it is judged; what it raises (``Cancelled``) comes out.
+    ``on_progress`` hears of every run; what it raises (``Cancelled``) comes out.
 
     Raises ``ScenarioError`` when the target is not between 0 and 1.
     """
     if not 0 < asked.target < 1:
         raise ScenarioError([f"Nodes: target {asked.target:g} must lie between 0 and 1; give 0.99 for 99 %."])
+    number = number_named(scenario, NODES)
+    now = int(number.of(scenario))
+    looks = serverless.OverRequest(
+        number=NODES,
+        values=(now,),
+        schedulers=asked.policies,
+        target=asked.target,
+        jobs=asked.calls,
+        replications=asked.first,
+        most=asked.replications,
+    )
     answers: dict[str, serverless.NodesFor] = {}
     setting = serverless.NodesSetting(calls=asked.calls, seed=scenario.seed, name=scenario.name)
 
     def report() -> serverless.NodesReport:
         return serverless.NodesReport.like(asked, policies=dict(answers), setting=setting)
 
-    for policy in asked.policies:
-
-        def tell(text: str, share: float, policy: str = policy) -> None:
-            on_progress((len(answers) + share) / len(asked.policies), f"{policy}: {text}", report)
-
-        tell("looking for the fewest nodes", 0.0)
-        answers[policy] = _nodes_for(scenario, policy, asked, sources, workers, tell)
-    return report()
-
-
-def _nodes_for(
-    scenario: Scenario,
-    policy: str,
-    asked: serverless.NodesRequest,
-    sources: Sources,
-    workers: int,
-    tell: Callable[[str, float], None],
-) -> serverless.NodesFor:
-    tried: dict[int, serverless.TriedNodes] = {}
-
-    def keeps(nodes: int) -> bool:
-        if nodes not in tried:
-            changed = with_value(scenario, "cluster.servers[0].count", nodes)
-            tried[nodes] = _judged(changed, policy, asked, sources, nodes, workers)
-            kept = kept_text(tried[nodes].slo_hit_rate.mean)
-            tell(f"{nodes} nodes keep {kept}", 1 - 0.85 ** len(tried))
-        return tried[nodes].verdict == "keeps"
-
-    count = driven(least(asked.most, scenario.cluster.servers[0].count, beside=BESIDE), keeps)
-    fewest = None if count is None else tried[count]
-    return serverless.NodesFor(found=fewest, tried=tuple(tried[n] for n in sorted(tried)))
-
-
-def _judged(
-    scenario: Scenario,
-    policy: str,
-    asked: serverless.NodesRequest,
-    sources: Sources,
-    nodes: int,
-    workers: int,
-) -> serverless.TriedNodes:
-    """Simulate one count with more and more replications until a verdict on the target stands."""
-    system = prepare_serverless(scenario, sources)
-
-    def simulate(replications: int) -> ServerlessResult:
-        return simulate_serverless_scenario(
-            scenario,
-            sources,
-            system=system,
-            policies=(policy,),
-            calls=asked.calls,
-            replications=replications,
-            workers=workers,
-            oracle=False,
+    def tried(point: serverless.OverPoint) -> serverless.TriedNodes:
+        system = prepare_serverless(number.set(scenario, point.value), sources)
+        return serverless.TriedNodes.like(
+            point,
+            nodes=int(point.value),
+            usd_hour=cluster_usd_hour(system),
+            held_usd_hour=held_usd_hour(point.utilization, system),
         )
 
-    def counts_of(result: ServerlessResult) -> Counts:
-        return counted([slo_ratios(system, r) for r in result.records[policy]], asked.target)
+    def fewest(search: PolicySearch) -> Search:
+        def keeps(nodes: int) -> Generator[Look, Seen, bool]:
+            yield from search.point(nodes)
+            return search.points[nodes].verdict == "keeps"
 
-    def judge(result: ServerlessResult, look: int, looks: int) -> Verdict:
-        if result.summaries[policy].state == "overloaded":
-            return "misses"
-        return verdict([counts_of(result)], [asked.target], ALPHA, look, looks)
+        count = yield from asking(least(asked.most, now, beside=BESIDE), keeps)
+        every = {n: tried(search.points[n]) for n in sorted(search.points)}
+        answers[search.policy] = serverless.NodesFor(
+            found=None if count is None else every[count], tried=tuple(every.values())
+        )
 
-    settled = settle(simulate, judge, asked.replications, asked.first)
-    summary = settled.result.summaries[policy]
-    return serverless.TriedNodes(
-        nodes=nodes,
-        slo_hit_rate=estimate_of(counts_of(settled.result)),
-        replications=summary.replications,
-        verdict=settled.verdict,
-        usd_hour=cluster_usd_hour(system),
-        held_usd_hour=held_usd_hour(summary, system),
-    )
+    with kept_pool(workers) as pool:
+        bench = Bench(scenario, number, looks, sources, pool)
+        for done, policy in enumerate(asked.policies):
+            part = Batches(STEP_PART)
+
+            def tell(share: float, done: int = done, policy: str = policy, part: Batches = part) -> None:
+                text = f"{policy}: looking for the fewest nodes"
+                on_progress((done + part.at(share)) / len(asked.policies), text, report)
+
+            tell(0.0)
+            bench.run([fewest(PolicySearch(looks, number, policy))], tell)
+    return report()
 
 
 def cluster_usd_hour(system: ServerlessSystem) -> float:
@@ -202,8 +168,8 @@ def cluster_usd_hour(system: ServerlessSystem) -> float:
     )
 
 
-def held_usd_hour(summary: serverless.PolicyOutcome, system: ServerlessSystem) -> float:
+def held_usd_hour(utilization: serverless.Utilization, system: ServerlessSystem) -> float:
     """US dollars an hour of the vCPUs and vGPUs that batches held on average."""
-    vcpus = sum(node.vcpus for node in system.invokers) * (summary.utilization.vcpu or 0.0)
-    vgpus = sum(node.gpus * node.vgpus for node in system.invokers) * (summary.utilization.vgpu or 0.0)
+    vcpus = sum(node.vcpus for node in system.invokers) * (utilization.vcpu or 0.0)
+    vgpus = sum(node.gpus * node.vgpus for node in system.invokers) * (utilization.vgpu or 0.0)
     return float(vcpus * system.prices.vcpu_hour + vgpus * system.prices.vgpu_hour)

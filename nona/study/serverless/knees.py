@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 from nona.errors import ScenarioError
@@ -33,10 +34,11 @@ from nona.serverless.metrics import STATES, RunMeasures, ratio
 from nona.serverless.policies.base import Planner
 from nona.serverless.policies.registry import get_policy
 from nona.sources.lookup import Sources
-from nona.statistics import mean_interval
+from nona.statistics import Interval, mean_interval
+from nona.study.points import Missing, Points
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.serverless.run import chosen_policies, warmup_calls
-from nona.study.serverless.tasks import Done, Task, TaskPool, run_tasks
+from nona.study.serverless.tasks import Replication, Task, TaskPool, run_tasks
 from nona.study.sweep_bench import check_request
 from nona.study.sweep_numbers import LOAD, Number, number_named
 from nona.study.sweep_values import between, turns
@@ -95,43 +97,24 @@ def _check(scenario: Scenario, number: Number, settings: OverRequest) -> None:
 ALPHA = 0.05  # of each verdict
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """The replications of one policy at one value so far, in parts as they were simulated."""
+Seen = tuple[Replication, ...]  # of one policy at one value
 
-    parts: tuple[Done, ...] = ()
-    warmup: int = 0
 
-    @property
-    def replications(self) -> int:
-        return sum(len(part.runs) for part in self.parts)
+def _counts(seen: Seen, target: float) -> Counts:
+    return counted([run.ratios for run in seen], target)
 
-    @property
-    def state(self) -> str:
-        """The worst state of a run."""
-        return max((s for part in self.parts for s in part.states), key=STATES.index)
 
-    @property
-    def overloaded(self) -> bool:
-        """True if a run had no steady state: then no more are needed."""
-        return bool(self.parts) and self.state == "overloaded"
-
-    def counts(self, target: float) -> Counts:
-        """Calls and those within their SLOs, as a verdict on ``target`` takes them."""
-        return counted([r for part in self.parts for r in part.ratios], target)
-
-    def runs(self) -> list[tuple[RunMeasures, float]]:
-        """Measures and seconds of the window of every run."""
-        return [pair for part in self.parts for pair in zip(part.runs, part.windows_s, strict=True)]
+def _is_overloaded(run: Replication) -> bool:
+    return run.state == "overloaded"
 
 
 def _judging(target: float) -> Callable[[Seen, int, int], Verdict]:
     """The verdict on ``target`` at a look: a policy without a steady state misses it."""
 
     def judge(seen: Seen, look: int, looks: int) -> Verdict:
-        if seen.overloaded:
+        if any(map(_is_overloaded, seen)):
             return "misses"
-        return verdict([seen.counts(target)], [target], ALPHA, look, looks)
+        return verdict([_counts(seen, target)], [target], ALPHA, look, looks)
 
     return judge
 
@@ -142,25 +125,25 @@ def _point_of(value: float, settled: Settled[Seen], target: float) -> OverPoint:
     Goodput: hits / seconds of the window, for each run, then as the others the mean over the runs.
     """
     seen = settled.result
-    runs = seen.runs()
 
-    def mean(of: Callable[[RunMeasures], float]) -> list[float]:
-        return [of(run) for run, _ in runs]
+    def mean(of: Callable[[RunMeasures], float]) -> Interval:
+        return mean_interval([of(run.measures) for run in seen])
 
-    goodput = [ratio(run.all.hits, window_s) for run, window_s in runs]
-    return OverPoint.like(
-        seen,
+    goodput = [ratio(run.measures.all.hits, run.window_s) for run in seen]
+    return OverPoint(
         value=value,
-        slo_hit_rate=estimate_of(seen.counts(target)),
+        slo_hit_rate=estimate_of(_counts(seen, target)),
         goodput_per_s=mean_interval(goodput).estimate,
-        cost_per_call_usd=mean_interval(mean(lambda r: r.all.cost_per_call)).estimate,
-        cost_per_hit_usd=mean_interval(mean(lambda r: r.cost_per_hit)).estimate,
+        cost_per_call_usd=mean(lambda r: r.all.cost_per_call).estimate,
+        cost_per_hit_usd=mean(lambda r: r.cost_per_hit).estimate,
         utilization=Utilization(
-            vcpu=mean_interval(mean(lambda r: r.vcpu_utilization)).mean,
-            vgpu=mean_interval(mean(lambda r: r.vgpu_utilization)).mean,
+            vcpu=mean(lambda r: r.vcpu_utilization).mean, vgpu=mean(lambda r: r.vgpu_utilization).mean
         ),
-        cold_start_rate=mean_interval(mean(lambda r: r.cold_start_rate)).mean,
+        cold_start_rate=mean(lambda r: r.cold_start_rate).mean,
+        warmup=seen[0].warmup,
+        replications=len(seen),
         verdict=settled.verdict,
+        state=max((run.state for run in seen), key=STATES.index),
     )
 
 
@@ -175,7 +158,7 @@ class Look(NamedTuple):
     replications: int
 
 
-Points = dict[float, OverPoint]
+Shown = dict[float, OverPoint]
 Search = Generator[Look, Seen, None]
 
 
@@ -186,7 +169,7 @@ class PolicySearch:
     settings: OverRequest
     number: Number
     policy: str
-    points: Points = field(default_factory=dict)
+    points: Shown = field(default_factory=dict)
 
     def curve(self) -> PolicyOver:
         points = self.points
@@ -241,19 +224,19 @@ class PolicySearch:
         return inside
 
 
-def _turns(points: Points) -> list[tuple[float, float]]:
+def _turns(points: Shown) -> list[tuple[float, float]]:
     """Neighbouring values of which the first is found kept, and the other is not."""
     flags = [(value, points[value].verdict == "keeps") for value in sorted(points)]
     return [(a, b) if points[a].verdict == "keeps" else (b, a) for a, b in turns(flags)]
 
 
-def _missed_beyond(points: Points, kept: float, other: float) -> float | None:
+def _missed_beyond(points: Shown, kept: float, other: float) -> float | None:
     """The nearest value found missed, from ``kept`` on towards ``other`` and beyond."""
     missed = [v for v, p in points.items() if p.verdict == "misses" and (v > kept) == (other > kept)]
     return min(missed, key=lambda v: abs(v - kept), default=None)
 
 
-def knees_of(points: Points) -> tuple[Knee, ...]:
+def knees_of(points: Shown) -> tuple[Knee, ...]:
     """The knees that the verdicts show, by ascending value.
 
     Where all values keep the target, the knee is beyond the last; where none does, before the first.
@@ -280,7 +263,7 @@ class Bench:
     ) -> None:
         self._scenario, self._number, self._settings = scenario, number, settings
         self._sources, self._pool = sources, pool
-        self._seen: dict[tuple[str, float], Seen] = {}
+        self._points = Points[tuple[str, float], Replication](_is_overloaded)
         self._options: dict[str, Options] = {
             policy.name: options for policy, options in chosen_policies(scenario, settings.schedulers)
         }
@@ -295,28 +278,33 @@ class Bench:
             going = []
             for search, look in wanted:
                 with suppress(StopIteration):
-                    going.append((search, search.send(self._seen[look.policy, look.value])))
+                    seen = self._points.of((look.policy, look.value))
+                    going.append((search, search.send(seen)))
             wanted = going
 
     def _simulate(self, looks: Sequence[Look], tell: Tell) -> None:
         """The missing replications of every look; the first few show which need no more."""
         for most in (FEW, max(look.replications for look in looks)):
-            tasks, places = [], []
-            for look in looks:
-                seen = self._seen.get((look.policy, look.value), Seen())
-                missing = min(look.replications, most) - seen.replications
-                if missing > 0 and not seen.overloaded:
-                    scenario, run = self._there(look.value)
-                    run = replace(run, replication=seen.replications)
-                    options = self._options[look.policy]
-                    planner = self._planner(look.policy, scenario)
-                    task = Task(scenario, look.policy, options, run, missing, self._sources, planner)
-                    tasks.append(task)
-                    places.append((look.policy, look.value))
-            for at, done in zip(places, run_tasks(tasks, self._pool, tell), strict=True):
-                before = self._seen.get(at, Seen())
-                warmup = self._there(at[1])[1].first
-                self._seen[at] = Seen((*before.parts, done), warmup)
+            wanted = {(look.policy, look.value): min(look.replications, most) for look in looks}
+            self._points.extend(wanted, partial(self._runs, tell))
+
+    def _runs(self, tell: Tell, missing: Sequence[Missing[tuple[str, float]]]) -> list[Seen]:
+        """A task a replication; where a policy is trained in every task, one for all of a point."""
+        tasks, places = [], []
+        for place, of in enumerate(missing):
+            policy, value = of.at
+            scenario, run = self._there(value)
+            planner = self._planner(policy, scenario)
+            each = of.count if policy in TRAINED and planner is None else 1
+            for number in range(of.first, of.first + of.count, each):
+                own = replace(run, replication=number)
+                options = self._options[policy]
+                tasks.append(Task(scenario, policy, options, own, each, self._sources, planner))
+                places.append(place)
+        seen: list[Seen] = [()] * len(missing)
+        for place, done in zip(places, run_tasks(tasks, self._pool, tell), strict=True):
+            seen[place] += done.runs
+        return seen
 
     def _planner(self, policy: str, scenario: Scenario) -> Planner | None:
         """A planner for all loads, if the policy's training depends on none; it takes seconds."""
@@ -371,8 +359,8 @@ def policies_over(
     number = over_number(scenario, settings.number)
     _check(scenario, number, settings)
     begin = time.perf_counter()
-    searches = [PolicySearch(settings, number, policy) for policy in settings.schedulers]
     bench = Bench(scenario, number, settings, sources, pool)
+    searches = [PolicySearch(settings, number, policy) for policy in settings.schedulers]
 
     def report() -> OverReport:
         return OverReport.like(
@@ -391,7 +379,7 @@ def policies_over(
     def tell(text: str, fraction: float) -> None:
         on_progress(fraction, text, report)
 
-    asked, first, steps = settings.values, _Batches(FIRST_PART), _Batches(STEP_PART)
+    asked, first, steps = settings.values, Batches(FIRST_PART), Batches(STEP_PART)
     bench.run(
         [search.point(value) for value in asked for search in searches],
         lambda share: tell(f"{len(asked)} values of {number.label.lower()}", VALUES * first.at(share)),
@@ -404,10 +392,10 @@ def policies_over(
     return report()
 
 
-class _Batches:
+class Batches:
     """Progress of a search whose number of batches is unknown: each does ``part`` of what is left.
 
-    >>> search = _Batches(0.5)
+    >>> search = Batches(0.5)
     >>> [search.at(share) for share in (0.0, 1.0, 0.0, 1.0)]
     [0.0, 0.5, 0.5, 0.75]
     """

@@ -40,18 +40,25 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """The result of a task: the summary, and of each replication its measures, for pairing.
+class Replication:
+    """One run: its measures, for pairing, its state, and the seconds of its measured window.
 
-    ``ratios``: latency over SLO of each measured call (``nan``: not complete); ``states`` of the runs;
-    ``windows_s``: seconds of the measured windows.
+    ``ratios``: latency over SLO of each measured call (``nan``: not complete); ``warmup`` calls came before.
     """
 
+    measures: metrics.RunMeasures
+    ratios: Floats
+    state: str
+    window_s: float
+    warmup: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The result of a task."""
+
     summary: PolicyOutcome
-    runs: tuple[metrics.RunMeasures, ...]
-    ratios: tuple[Floats, ...]
-    states: tuple[str, ...]
-    windows_s: tuple[float, ...]
+    runs: tuple[Replication, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +85,16 @@ class Tasks:
                 on_progress(ServerlessProgress(task.policy, number, share))
         return Done(
             summary=metrics.summarise(system, records),
-            runs=tuple(metrics.measure(system, r) for r in records),
-            ratios=tuple(metrics.slo_ratios(system, r) for r in records),
-            states=tuple(metrics.judge(system, r)[0] for r in records),
-            windows_s=tuple(r.sums.end_s - r.sums.start_s for r in records),
+            runs=tuple(
+                Replication(
+                    measures=metrics.measure(system, r),
+                    ratios=metrics.slo_ratios(system, r),
+                    state=metrics.judge(system, r)[0],
+                    window_s=r.sums.end_s - r.sums.start_s,
+                    warmup=task.run.first,
+                )
+                for r in records
+            ),
         )
 
 

@@ -145,7 +145,7 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> NodesReport:
     asked = asked_of(spec, NodesRequest)
 
     def tell(fraction: float, text: str, report: Callable[[], NodesReport]) -> None:
-        desk.tell(fraction, text, report if report().policies else None, every_s=0.0, keeps=True)
+        desk.tell(fraction, text, report if report().policies else None, keeps=True)
 
     _begin(desk)
     workers = processes(asked.calls * asked.first, FEW_CALLS)
