@@ -308,9 +308,6 @@ def _serve(connection: Connection) -> None:
                 connection.send(("error", error))
 
 
-Hear = Callable[[int, str], None]
-
-
 def run_work(
     work: Work[P, R],
     keys: Sequence[Key],
@@ -330,20 +327,3 @@ def run_work(
         return ThisProcess().run(work, keys, listener, on_end)
     with ProcessPool(min(workers, len(keys))) as processes:
         return processes.run(work, keys, listener, on_end)
-
-
-def run_pieces(work: Work[str, R], count: int, workers: int = 1, on_progress: Hear = do_nothing) -> list[R]:
-    """The results of ``count`` pieces, in their order: the n-th is that of key (n, 0).
-
-    A piece reports its name when it is done. ``on_progress`` hears how many are done, and the name of the
-    last; what it raises ends the work.
-    """
-    keys: list[Key] = [(n, 0) for n in range(count)]
-    done: set[Key] = set()
-
-    def report(key: Key, name: str) -> None:
-        done.add(key)
-        on_progress(len(done), name)
-
-    results = run_work(work, keys, Listener(report), workers)
-    return [results[key] for key in keys]

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from nona.errors import PlacementError, SimulationError
-from nona.experiments import Key, do_nothing, run_pieces
+from nona.experiments import do_nothing
 from nona.placement.result import Placement
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler, scheduler_names
@@ -43,7 +44,7 @@ from studies.decision_cells import (
     loads_only,
     workload_table,
 )
-from studies.provenance import Hear, check_least, origin, rounded_result
+from studies.provenance import Hear, check_least, measured, origin, rounded_result
 from studies.results import (
     DecisionAbout,
     DecisionStudy,
@@ -324,22 +325,9 @@ def _answer(answer: Answer | None) -> RatioToBest | None:
 Task = tuple[str, Cell]  # a workload's name, and a cell
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """Work that every process receives once; keys are (number of the task, 0)."""
-
-    tasks: tuple[Task, ...]
-    size: Size
-    seed: int
-    reporting: bool = True
-
-    def run(self, key: Key, on_progress: Callable[[str], None] | None) -> SimulatedCell | UnplacedCell:
-        """The results of one cell."""
-        name, cell = self.tasks[key[0]]
-        row = measure(workload_table()[name], cell, self.size, self.seed)
-        if on_progress is not None:
-            on_progress(name)
-        return row
+def _of_task(size: Size, seed: int, task: Task) -> SimulatedCell | UnplacedCell:
+    name, cell = task
+    return measure(workload_table()[name], cell, size, seed)
 
 
 DIGITS = 5
@@ -394,11 +382,7 @@ def decisions_study(
     chosen, begin = settings or DecisionSettings(), time.perf_counter()
     tasks = planned(chosen)
     size = Size(jobs=chosen.jobs, replications=chosen.replications, most=chosen.most, engine=engine)
-
-    def heard(done: int, name: str) -> None:
-        on_progress(done / len(tasks), f"{done} of {len(tasks)} cells, {name}")
-
-    rows = run_pieces(Cells(tuple(tasks), size, chosen.seed), len(tasks), workers, heard)
+    rows = measured(tasks, partial(_of_task, size, chosen.seed), lambda task: task[0], workers, on_progress)
     names = dict.fromkeys(name for name, _ in tasks)
     about = _about(chosen, size, workers, time.perf_counter() - begin)
     networks = {name: facts(workload_table()[name]) for name in names}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 
 from nona.arrays import Floats
 from nona.errors import SimulationError
-from nona.experiments import Key, do_nothing, run_pieces
+from nona.experiments import do_nothing
 from nona.placement.capacity import executor_utilization
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import predict
@@ -33,7 +34,7 @@ from nona.study.tested_range import HIGHEST
 from nona.system import Arrivals, Stream, System
 from studies.decision_cells import Cell, cell_scenario, workload_table
 from studies.networks import NETWORKS
-from studies.provenance import Hear, check_least, made_by, rounded_result
+from studies.provenance import Hear, check_least, made_by, measured, rounded_result
 
 SCENARIOS = (
     "slides_example",
@@ -301,31 +302,10 @@ class MapSettings:
                 raise SimulationError(f"Study: {name!r} is not on the map; choose from {', '.join(SYSTEMS)}.")
 
 
-@dataclass(frozen=True, slots=True)
-class MapPoints:
-    """Work that every process receives once: the names of the points, and the size of the study."""
-
-    names: tuple[tuple[str, str, str], ...]
-    size: MapSettings
-    engine: str
-    reporting: bool = True
-
-    def run(self, key: Key, on_progress: Callable[[str], None] | None) -> MapPoint:
-        """The results of one point."""
-        names = name, placement, load = self.names[key[0]]
-        system, placed = point(map_system(name, self.size.seed), placement, LOADS[load])
-        size = self.size
-        map_point = measure(
-            names,
-            system,
-            placed,
-            tasks=size.tasks,
-            replications=size.replications,
-            engine=self.engine,
-        )
-        if on_progress is not None:
-            on_progress(f"{name}, {placement}, {load}")
-        return map_point
+def _of_point(size: MapSettings, engine: str, names: tuple[str, str, str]) -> MapPoint:
+    name, placement, load = names
+    system, placed = point(map_system(name, size.seed), placement, LOADS[load])
+    return measure(names, system, placed, tasks=size.tasks, replications=size.replications, engine=engine)
 
 
 def map_study(
@@ -342,12 +322,7 @@ def map_study(
         queries = map_system(name, size.seed).queries
         split = any(s.interior for q in queries for s in q.decomposition.subgraphs)
         names += [(name, placement, load) for placement, load in names_of(name, split)]
-    rows = run_pieces(
-        MapPoints(tuple(names), size, engine),
-        len(names),
-        workers,
-        lambda done, text: on_progress(done / len(names), text),
-    )
+    rows = measured(names, partial(_of_point, size, engine), ", ".join, workers, on_progress)
     about = MapAbout.like(
         size,
         **made_by("prediction", size),

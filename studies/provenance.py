@@ -1,13 +1,15 @@
-"""What all studies share: checks of settings, progress, where a result comes from, rounding."""
+"""What all studies share: checks of settings, processes, progress, where a result comes from, rounding."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from nona import __version__
 from nona.errors import SimulationError
+from nona.experiments import Key, Listener, do_nothing, run_work
 from nona.report.text import plain
 from nona.results.document import Document
 from nona.study.shipped import choices, now_text, option_name
@@ -18,6 +20,42 @@ Hear = Callable[[float, str], None]
 
 DIGITS = 8
 D = TypeVar("D", bound=Document)
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces(Generic[P, R]):
+    """Work that every process receives once; keys are (number of the piece, 0)."""
+
+    pieces: Sequence[P]
+    measure: Callable[[P], R]
+    reporting: bool = True
+
+    def run(self, key: Key, on_progress: Callable[[None], None] | None) -> R:
+        result = self.measure(self.pieces[key[0]])
+        if on_progress is not None:
+            on_progress(None)
+        return result
+
+
+def measured(
+    pieces: Sequence[P],
+    measure: Callable[[P], R],
+    name: Callable[[P], str],
+    workers: int = 1,
+    on_progress: Hear = do_nothing,
+) -> list[R]:
+    """``measure`` of every piece, in their order, by so many processes; each is told of by its ``name``."""
+    keys: list[Key] = [(n, 0) for n in range(len(pieces))]
+    done: set[Key] = set()
+
+    def report(key: Key, _: None) -> None:
+        done.add(key)
+        on_progress(len(done) / len(pieces), f"{len(done)} of {len(pieces)}, {name(pieces[key[0]])}")
+
+    results = run_work(_Pieces(pieces, measure), keys, Listener(report), workers)
+    return [results[key] for key in keys]
 
 
 def check_least(settings: Any) -> None:

@@ -6,12 +6,11 @@ Every variant of a replication gets the same jobs.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from nona.allocation.registry import get_policy
 from nona.errors import SimulationError
-from nona.experiments import Key, do_nothing, run_pieces
+from nona.experiments import do_nothing
 from nona.results.training import PolicyOutcome
 from nona.scenario.training import GenerateSpec
 from nona.study.shipped import choice
@@ -23,7 +22,7 @@ from nona.training.rounds import RunOptions, simulate_training
 from nona.training.system import NodeGroup, TrainingCluster, TrainingSystem
 from nona.training.throughput_table import shipped_throughputs
 from studies import policy_results as studies
-from studies.provenance import Hear, check_least, origin, rounded_result
+from studies.provenance import Hear, check_least, measured, origin, rounded_result
 
 SINGLE, MULTI = "single-GPU", "multi-GPU"
 MODES = (SINGLE, MULTI)
@@ -81,26 +80,8 @@ class Piece:
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """Work that every process receives once: each piece in each of its replications, one after another."""
-
-    pieces: tuple[Piece, ...]
-    replications: int
-    reporting: bool = True
-
-    def run(self, key: Key, on_progress: Callable[[str], None] | None) -> PolicyOutcome:
-        """One piece, one replication: jobs depend on seed and replication, not on the variant."""
-        place, replication = divmod(key[0], self.replications)
-        piece = self.pieces[place]
-        outcome = run_piece(piece, replication)
-        if on_progress is not None:
-            on_progress(f"{piece.variant.name}, {piece.mode}")
-        return outcome
-
-
 def system_of(piece: Piece, replication: int) -> TrainingSystem:
-    """The cluster and the jobs of a piece."""
+    """The cluster and the jobs of a piece: these depend on seed and replication, not on the variant."""
     table = shipped_throughputs()
     gap_s = 3600 * USUAL_GPUS / (piece.per_hour * piece.gpus) if piece.per_hour else 0.0
     what = GenerateSpec(jobs=piece.jobs, mean_gap=gap_s, multi_gpu=piece.mode == MULTI)
@@ -128,6 +109,10 @@ def run_piece(piece: Piece, replication: int) -> PolicyOutcome:
     options = {"space_sharing": True} if piece.variant.packed else {}
     policy = get_policy(piece.variant.policy)
     return measure(system, simulate_training(system, policy, options, RunOptions(replication=replication)))
+
+
+def _outcome(run: tuple[Piece, int]) -> PolicyOutcome:
+    return run_piece(*run)
 
 
 DIGITS = 6
@@ -189,9 +174,11 @@ def training_study(
     chosen, begin = settings or StudySettings(), time.perf_counter()
     over, once = _over_load(chosen), _at_once(chosen)
     pieces = (*over, *once)
-    runs, each = len(pieces) * chosen.replications, chosen.replications
-    work = Pieces(pieces, each)
-    outcomes = run_pieces(work, runs, workers, lambda done, name: on_progress(done / runs, name))
+    each = chosen.replications
+    runs = [(piece, replication) for piece in pieces for replication in range(each)]
+    outcomes = measured(
+        runs, _outcome, lambda run: f"{run[0].variant.name}, {run[0].mode}", workers, on_progress
+    )
     points = [_point(piece, outcomes[k * each : (k + 1) * each]) for k, piece in enumerate(pieces)]
     return rounded_result(
         studies.TrainingStudy.like(

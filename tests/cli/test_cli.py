@@ -116,7 +116,6 @@ def test_a_name_of_both_is_a_scheduler_for_simulate(capsys):
         ["models"],
         ["serverless", "strict_light", *FIXED],
         ["serverless", "mig_or_mps", *FIXED, "--sharing", "mps", "--sharing", "mig-counter"],
-        ["study", "serverless", "--shipped"],
     ],
 )
 def test_text_for_people(arguments, capsys):

@@ -1,6 +1,5 @@
-"""Times of operators: the formula recomputed, stated ones carried to other hardware, measuring and tables."""
+"""Times of operators: modelled ones, stated ones carried to other hardware, measuring and tables."""
 
-import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +10,8 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.cost.costed import interval, total_interval
-from nona.cost.costing import cost_graph, fuse
+from nona.cost.costing import cost_graph
 from nona.cost.measured import MeasuredTable, read_measured
-from nona.cost.operators import operator_work
 from nona.cost.options import CostOptions, scaled_edges, stacks, tensor_scale
 from nona.cost.roofline import Roofline
 from nona.cost.stated import bound_of, carried, unscaled_share, with_given
@@ -49,24 +47,10 @@ def ms(graph, executor, **more):
 
 @pytest.mark.parametrize("stack", list(stacks()))
 @pytest.mark.parametrize("precision", ["model", "fp16", "int8"])
-def test_operators_add_up_to_their_kernels(stack, precision):
-    """The formula, written out again with the constants of the tables."""
-    options = CostOptions(stack, precision)
-    works, _ = operator_work(BERT, options)
-    sizes = {n: t.size_bytes * tensor_scale(BERT, options)[n] for n, t in BERT.tensors.items()}
-    peak = {"model": 19.5e12, "fp16": 312e12, "int8": 624e12}[precision]
-    launch = {"tensorrt": 2.7e-6, "cuda-graphs": 5e-6, "onnxruntime": 10e-6, "eager": 60e-6}[stack]
-    expected = 0.0
-    for kernel in fuse(BERT, works, sizes, stacks()[stack].fuses):
-        flops = sum(works[i].work.flops for i in kernel.members)
-        outputs = sum(math.prod(BERT.tensors[n].shape) for n in BERT.operators[kernel.members[0]].outputs)
-        tiles = min(1, max(1, outputs / 4096) / 108)
-        busy = max(flops / (tiles * 0.67 * peak), kernel.traffic_bytes / (0.60 * 1555e9))
-        expected += launch + busy if kernel.launches else 0.0
+def test_all_times_are_modelled_and_views_take_none(stack, precision):
     costed = on("a100-40gb", BERT, stack=stack, precision=precision)
-    assert costed.total_compute_s == pytest.approx(expected, rel=1e-9)
     assert {c.provenance for c in costed.costs} == {"modelled"}
-    assert all((c.compute_s > 0) == (c.kind != "Reshape") for c in costed.costs), "views take no time"
+    assert all((c.compute_s > 0) == (c.kind != "Reshape") for c in costed.costs)
     assert costed.warnings == ()
 
 

@@ -3,7 +3,6 @@
 import math
 import random
 
-import numpy as np
 import onnx
 import pytest
 from hypothesis import given
@@ -243,18 +242,6 @@ def test_a_residual_block_has_a_kernel_per_convolution():
     found = kernels(s.graph())
     assert [k.members for k in found] == [(0,), (1,), (2, 3), (4, 5, 6)]
     assert found[-1].traffic_bytes == 3 * BYTES + 4 * 144  # two inputs, one output, the weights
-
-
-def test_summaries_by_a_second_computation():
-    report = validation_report()
-    rows = [r for r in report.rows if r.use == "counted"]
-    measured, predicted = (np.array([getattr(r, k) for r in rows]) for k in ("measured_s", "predicted_s"))
-    assert report.overall.mape == pytest.approx(np.mean(np.abs(predicted - measured) / measured))
-    assert report.overall.bias == pytest.approx(np.mean(measured / predicted))
-    assert report.overall.log_sigma == pytest.approx(np.std(np.log(measured / predicted), ddof=1))
-    ranks = [np.array([(np.sum(v < x) + np.sum(v <= x) + 1) / 2 for x in v]) for v in (measured, predicted)]
-    assert report.overall.spearman == pytest.approx(np.corrcoef(*ranks)[0, 1])
-    assert sum(g.rows for g in report.groups) == sum(r.use != "shown" for r in report.rows)
 
 
 def test_what_the_texts_claim():
