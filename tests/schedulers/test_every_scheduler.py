@@ -195,23 +195,6 @@ SEEN = cases.system_of(
 )
 
 
-def cheat(field, declared):
-    """Reads ``field`` and binds accordingly, whatever it declares."""
-
-    def decide(now, query, view, tables, u, out):
-        value = getattr(view, field)
-        out[:] = 0 if math.isnan(value) else int(value * 1e6) % len(view.executor_server)
-
-    return base.Scheduler(
-        name="cheat",
-        kind="bind",
-        network_view=declared,
-        decide=decide,
-        build=lambda *_: base.Prepared((), 1),
-        **dict.fromkeys(("summary", "source", "adaptation"), ""),
-    )
-
-
 def scrambled(view, scheduler, rng):
     """The view with everything changed that the scheduler does not declare."""
     hidden = {f: float(rng.exponential(1e3)) for f, n in FIELD_LEVEL.items() if n > scheduler.network_view}
@@ -244,14 +227,6 @@ def decides_by_what_it_declares(scheduler, rounds=150):
 @pytest.mark.parametrize("name", registry.scheduler_names())
 def test_decisions_do_not_depend_on_what_is_above_the_declared_level(name):
     assert decides_by_what_it_declares(registry.get_scheduler(name))
-
-
-@pytest.mark.parametrize("field", FIELD_LEVEL)
-def test_a_cheat_is_caught_at_every_level_and_an_honest_reader_is_not(field):
-    level = FIELD_LEVEL[field]
-    assert not decides_by_what_it_declares(cheat(field, base.NetworkView(level - 1)))
-    assert decides_by_what_it_declares(cheat(field, level))
-    assert not decides_by_what_it_declares(replace(registry.get_scheduler("nona-d2"), reads_queues=False))
 
 
 def watched_run(system, scheduler, prepared, jobs, watch):

@@ -13,47 +13,24 @@ from nona.tables import share_text
 from nona.ui.session.state import Result
 from nona.ui.tasks.desk import Desk
 from nona.ui.tasks.serving import run_task
-from nona.ui.widgets.fields import plain
 from studies import theory_job as theory_task
 from studies.agreement import Effort, compare
 from studies.known_systems import KNOWN, known_systems
+from studies.policy_results import ElasticStudy, ServerlessStudy, TrainingStudy
 from studies.published_latencies import WEAK_POINTS, validation_report
-from studies.reports.decisions import compared, heat_title
-from studies.reports.decisions import findings as decision_findings
-from studies.reports.decisions import title as decision_title
-from studies.reports.paper import findings
-from studies.reports.prediction import findings as map_findings
-from studies.reports.prediction import title as map_title
+from studies.reports import decisions, elastic, paper, prediction, serverless, training
 from studies.reports.theory import comparison_rows, theory_rows, theory_sentence, theory_summary
 from studies.results import DecisionStudy, PaperStudy, TheoryResult
 
 PAGE = "evidence"
 
 
-def test_tiles_tables_and_figure_are_those_of_the_report(open_page):
+def test_every_published_latency_is_in_the_table_and_the_figure(open_page):
     at = open_page(PAGE)
     report = validation_report()
-    wanted = {
-        "Published latencies": str(report.overall.rows),
-        "MAPE": share_text(report.overall.mape, 1),
-        "Bias": f"{report.overall.bias:.2f}",
-        "Spearman": f"{report.overall.spearman:.3f}",
-        "log σ": f"{report.overall.log_sigma:.2f}",
-    }
-    assert wanted.items() <= metrics(at).items()
-    latencies, groups, slices = (frame.value for frame in at.dataframe[:3])
-    assert list(latencies["published"]) == [r.measured_s for r in report.rows]
-    assert list(latencies["predicted"]) == [r.predicted_s for r in report.rows]
-    assert list(latencies["source"]) == [r.source for r in report.rows]
-    assert all(latencies["source"])
-    counted = latencies[latencies["use"] == "counted"]
-    assert abs(counted["predicted / published"] - 1).mean() == pytest.approx(report.overall.mape)
-    names = [g.group for g in report.groups]
-    assert list(groups["group"]) == [*names, "TensorRT engines, batch 1", "all counted"]
-    assert groups["MAPE"].iloc[-1] == pytest.approx(report.overall.mape)
-    assert list(slices["predicted"]) == [s.predicted for s in report.slices]
-    files = {f"{kind}-{name}" for kind in ("csv", "parquet") for name in ("latencies", "groups", "slices")}
-    assert files <= {b.key for b in at.get("download_button")}
+    assert metrics(at)["MAPE"] == share_text(report.overall.mape, 1)
+    rows = [len(frame.value) for frame in at.dataframe[:3]]
+    assert rows == [len(report.rows), len(report.groups) + 2, len(report.slices)]
     spec = json.loads(at.get("plotly_chart")[0].proto.spec)
     diagonal, *groups = spec["data"]
     assert diagonal["x"] == diagonal["y"]
@@ -63,45 +40,29 @@ def test_tiles_tables_and_figure_are_those_of_the_report(open_page):
     assert drawn == wanted
     low, high = diagonal["x"]
     assert all(low < v < high for point in wanted for v in point)
-    shown = "\n".join(m.value for m in at.markdown)
-    assert WEAK_POINTS.strip() in shown
-    assert "L40S" in shown
-    put(at, "evidence-tabs", "Predictions")
-    assert any("column *predicted*" in m.value for m in at.markdown)
-    assert "simulation" in [link.proto.page for link in at.get("page_link")]
+    assert WEAK_POINTS.strip() in "\n".join(m.value for m in at.markdown)
 
 
-def test_studies_are_there_with_titles_findings_charts_and_tables(open_page):
-    at = put(open_page(PAGE), "evidence-tabs", "Predictions")
-    data = stored_result(DecisionStudy)
-    shown = said(at.markdown)
-    assert decision_title(data) in shown
-    assert heat_title(data) in shown
-    assert all(line in shown for line in decision_findings(data))
-    assert len(table(at, "nona / best")) == len(data.cells)
-    assert list(table(at, "nona, worst")["network"]) == list(data.networks)
-    specs = [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
-    ratios = specs[1]  # behind the map of predictions
-    drawn = sorted(round(y, 9) for trace in ratios["data"] for y in trace["y"])
-    assert drawn == sorted(round(c.answer.ratio, 9) for c in compared(data, "blind"))
-    data = stored_result(PredictionMap)
-    assert map_title(data) in said(at.markdown)
-    assert map_findings(data)[0] in said(at.markdown)
-    frames = [d.value for d in at.dataframe]
-    assert any("within 10 %" in f for f in frames)
-    points = next(f for f in frames if "by formula" in f)
-    assert len(points) == len(data.points)
-    put(at, "evidence-tabs", "Published claims")
-    data = stored_result(PaperStudy)
-    shown = "\n".join(m.value for m in at.markdown)
-    assert all(plain(line) in shown for line in findings(data))
-    frame = table(at, "traffic: edge")
-    assert list(frame["scheduler"]) == list(data.sweeps["traffic"].schedulers)
-    specs = [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
-    growth = next(s for s in specs if s["layout"]["xaxis"]["title"]["text"] == "jobs in the run (log)")
-    row = next(r for r in data.overload.schedulers if r.scheduler == "spread")
-    drawn = next(c for c in growth["data"] if c["name"] == "spread")
-    assert list(drawn["y"]) == [r.ratio for r in row.runs]
+@pytest.mark.parametrize(
+    ("tab", "claims", "shown"),
+    [
+        ("Predictions", "", {prediction: PredictionMap, decisions: DecisionStudy}),
+        ("Published claims", "the Nona paper", {paper: PaperStudy}),
+        ("Published claims", "the slides on ESG", {serverless: ServerlessStudy}),
+        ("Published claims", "Gavel, Pollux and others", {training: TrainingStudy, elastic: ElasticStudy}),
+    ],
+)
+def test_a_study_is_shown_whole(open_page, tab, claims, shown):
+    at = put(open_page(PAGE), "evidence-tabs", tab)
+    if claims:
+        put(at, "claims-of", claims)
+    told, rows = said(at.markdown), [len(d.value) for d in at.dataframe]
+    assert len(at.get("plotly_chart")) >= len(shown)
+    for report, kind in shown.items():
+        study = report.presented(stored_result(kind))
+        assert all(line in told for line in (study.title, *study.findings))
+        for one in study.tables:
+            assert not one.rows or len(one.rows.values) in rows, one.heading
 
 
 TINY = Effort(replications=3, scale=0.05)
