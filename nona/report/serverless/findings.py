@@ -198,13 +198,9 @@ def oracle_title(outcomes: Mapping[str, PolicyOutcome], oracle: Oracle | None) -
     if not over:
         return pareto_title(outcomes)
     nearest = min(over, key=lambda n: (over[n], n))
-    farthest = max(over, key=lambda n: (over[n], n))
     paid = any(o.containers is not None for o in outcomes.values())
     alone = ", idle containers left out" if paid else ""
-    first = f"{nearest} is closest to the oracle: {share_text(over[nearest])} dearer for the same SLOs{alone}"
-    if farthest == nearest:
-        return first
-    return f"{first}; {farthest} is {share_text(over[farthest])} dearer"
+    return f"{nearest} is closest to the oracle: {share_text(over[nearest])} dearer for the same SLOs{alone}"
 
 
 _VERDICTS = {"keeps": "met", "misses": "missed", "open": "undecided"}

@@ -239,12 +239,12 @@ def advice(
     for resource, share in (("link is", busy.network), ("executors are", busy.compute)):
         if share is not None and share >= ALWAYS:
             return (
-                f"Under {name} the {resource} busy all the time; too few jobs were completed to say how much "
-                "is asked of it. Lower the rates, or choose a scheduler that observes queues."
+                f"Under {name} the {resource} busy all the time: lower the rates, or choose a scheduler that "
+                "observes queues."
             )
     return (
-        f"On average the load of {name} is below capacity, but some servers are overloaded or jobs starve. "
-        "Lower the rates, or choose a scheduler that observes queues."
+        f"Some servers of {name} are overloaded, or jobs starve: lower the rates, or choose a scheduler that "
+        "observes queues."
     )
 
 

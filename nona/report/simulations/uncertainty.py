@@ -158,18 +158,12 @@ def bottleneck(offered: Resources) -> Bottleneck:
 
 LEVEL = 0.9  # of the stated error of a modelled time
 MEANING = {
-    "Predicted": "by formula: each executor and link is a queue of its own with Poisson arrivals and the "
-    "load of the placement. It neglects the dependence between these queues, joins, bursts, and what a "
-    "scheduler observes.",
-    "Simulated": "the mean over independent runs with Student's 95 % interval. Its "
-    "errors: the sampling error, which the interval states, and the error of the cluster's model, which it "
-    "does not.",
-    "Idle bound": "the longest chain of tasks on the fastest executors of an idle cluster: a lower bound for "
-    "every scheduler at any load.",
-    "By Little's law": "mean number of jobs in the system over the arrival rate, counted in these runs "
-    "without using completion times. It must agree, except for effects at the ends of the window.",
-    "Load": "offered load of the busier of executors and link, relative to its capacity. At 100 % or more "
-    "there is no steady state and no mean.",
+    "Predicted": "by formula: each executor and link is a queue of its own with Poisson arrivals.",
+    "Simulated": "the mean over independent runs with Student's 95 % interval, which states the sampling "
+    "error alone.",
+    "Idle bound": "the longest chain of tasks on the fastest executors of an idle cluster: no mean is below.",
+    "By Little's law": "mean number of jobs in the system over the arrival rate: it must agree.",
+    "Load": "offered load of the busier of executors and link: from 100 % on there is no mean.",
 }
 
 

@@ -81,7 +81,6 @@ def jobs_text(spec: TrainingSpec) -> str:
 
 AGNOSTIC = "-agnostic"
 LEVEL = 0.01  # mean JCTs closer than that are said to be equal
-MAIN = 0.75  # part of the difference that one reason alone explains
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,30 +137,8 @@ def _elastic_finding(policies: Mapping[str, ElasticOutcome], level: Sequence[str
             f"{best} and {second} are equally fast: mean JCTs of {jct_text(a.jct_s)} and {jct_text(b.jct_s)}."
         )
     else:
-        lead = f"{best} has the shortest mean JCT, {share_text(shorter)} shorter than {second}: {_why(a, b)}."
+        lead = f"{best} has the shortest mean JCT, {share_text(shorter)} shorter than {second}."
     return Finding(lead, "", *_number(policies))
-
-
-def _why(a: ElasticOutcome, b: ElasticOutcome) -> str:
-    """JCT = time without GPUs + time with GPUs: which of the two makes the difference."""
-    waits, trains = (a.waited_s, b.waited_s), (_trained_s(a), _trained_s(b))
-    gain_wait, gain_train = waits[1] - waits[0], trains[1] - trains[0]
-    wait = f"its jobs wait {hours_text(waits[0])} without GPUs rather than {hours_text(waits[1])}"
-    train = f"train for {hours_text(trains[0])} rather than {hours_text(trains[1])}"
-    if gain_wait >= 0 and gain_train >= 0:
-        whole = (gain_wait + gain_train) or 1.0
-        if gain_wait / whole >= MAIN:
-            return wait
-        return f"its jobs {train}" if gain_train / whole >= MAIN else f"{wait} and {train}"
-    if gain_wait > 0:
-        return f"{wait}, though they {train}"
-    waiting = f"wait {hours_text(waits[0])} without GPUs rather than {hours_text(waits[1])}"
-    return f"its jobs {train}, though they {waiting}"
-
-
-def _trained_s(of: ElasticOutcome) -> float:
-    jcts = [job.jct_s for job in of.jobs]
-    return sum(jcts) / len(jcts) - of.waited_s if jcts else 0.0
 
 
 def modelled_sentence(types: Sequence[str]) -> str:
@@ -175,15 +152,9 @@ def modelled_sentence(types: Sequence[str]) -> str:
 
 def runs_sentence(policies: Policies) -> str:
     """Say that there are no intervals where that is so; else empty."""
-    names = list(by_mean_jct(policies))[:2]
-    if len(names) < 2:
-        return ""
-    first, second = (policies[n].jct_s for n in names)
-    if first.ci95 is None or second.ci95 is None:
-        return (
-            "These figures come from one run and have no intervals: run two replications or more to get them."
-        )
-    return ""
+    first_two = list(by_mean_jct(policies))[:2]
+    unsure = len(first_two) == 2 and any(policies[name].jct_s.ci95 is None for name in first_two)
+    return "These figures come from one run and have no intervals." if unsure else ""
 
 
 def gain_sentence(policies: Policies) -> str:
@@ -216,8 +187,6 @@ def best_sentence(policies: Mapping[str, result_training.PolicyOutcome], level: 
     if cheapest == best:
         return f"{fastest}, and costs least, {dollars_text(costs[best])}."
     paid, least = dollars_text(costs.get(best)), dollars_text(costs[cheapest])
-    if paid == least:
-        return f"{fastest}, at {paid}; no policy costs noticeably less."
     return f"{fastest}, at {paid}; {cheapest} costs least, {least}."
 
 
