@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import plotly.graph_objects as go
@@ -10,14 +10,14 @@ import plotly.graph_objects as go
 from nona.registry import Look
 from nona.report.figures import PALETTE, add_points, capped, figure, log_axis, spread_wide, text
 from nona.report.simulations.comparison import points
-from nona.report.text import counted, listed
+from nona.report.text import counted, cut_inside, listed
 from nona.report.training.findings import jobs_text
 from nona.results.document import UNKNOWN, Estimate
 from nona.results.saved import SavedAnswer, SavedComparison, SavedItem, SavedList, Unit
 from nona.scenario.language import LanguageRow
 from nona.scenario.schema import Scenario
 from nona.tables import Column, Filled, Show, Table, mean_text, share_text
-from nona.units import format_number, format_time
+from nona.units import format_number, format_time, time_format
 
 
 def scenario_line(scenario: Scenario) -> str:
@@ -85,7 +85,7 @@ SHOWN: Mapping[Unit, Show] = {
     "share": partial(share_text, digits=1),
     "number": format_number,
 }
-CHANGES: Mapping[Unit, Show] = {"s": format_time, "share": points, "number": format_number}
+CHANGES: Mapping[Unit, Show] = {**SHOWN, "share": points}
 
 
 def date_text(item: SavedItem) -> str:
@@ -166,14 +166,23 @@ def changes_text(changes: tuple[str, ...]) -> str:
 
 
 def answers(comparison: SavedComparison) -> Filled:
-    """Each measure of each subject: its value in every item, and the changes from the first."""
+    """Each measure of each subject: its value in every item, and the changes from the first.
+
+    The times of a measure are in one unit, and so are their changes.
+    """
+    shown = {
+        a.measure: _shown(a, comparison.answers, SHOWN, lambda one: one.values) for a in comparison.answers
+    }
+    moved = {
+        a.measure: _shown(a, comparison.answers, CHANGES, lambda one: one.changes) for a in comparison.answers
+    }
 
     def value(number: int) -> Column[SavedAnswer]:
-        return Column(str(number), lambda a: mean_text(a.values[number - 1], SHOWN[a.unit]))
+        return Column(str(number), lambda a: mean_text(a.values[number - 1], shown[a.measure]))
 
     def change(number: int) -> Column[SavedAnswer]:
         def text(answer: SavedAnswer) -> str:
-            signed = _signed(answer.changes[number - 1], CHANGES[answer.unit])
+            signed = _signed(answer.changes[number - 1], moved[answer.measure])
             return signed + (" *" if answer.clear[number - 1] else "")
 
         return Column(f"{number} − 1", text)
@@ -187,6 +196,19 @@ def answers(comparison: SavedComparison) -> Filled:
         *map(change, numbers[1:]),
     )
     return Table("", columns).of(comparison.answers)
+
+
+def _shown(
+    answer: SavedAnswer,
+    answers: Sequence[SavedAnswer],
+    by_unit: Mapping[Unit, Show],
+    of: Callable[[SavedAnswer], Sequence[Estimate]],
+) -> Show:
+    """What shows the values of an answer's measure."""
+    if answer.unit != "s":
+        return by_unit[answer.unit]
+    same = [a for a in answers if a.measure == answer.measure]
+    return time_format(value.mean for a in same for value in of(a) if value.mean is not None)
 
 
 def _signed(value: Estimate, show: Show) -> str:
@@ -213,7 +235,7 @@ def answers_figure(comparison: SavedComparison) -> go.Figure:
     ends = [end for a in answers for v in a.values for end in _span(v, unit, log) or ()]
     chart = figure(110 + _ROW * len(answers), legend=True)
     for number, item in enumerate(comparison.items):
-        _add(chart, f"{number + 1} · {text(item.name, 30)}", number, answers, log)
+        _add(chart, f"{number + 1} · {text(cut_inside(item.name, 30))}", number, answers, log)
     names = [text(a.subject, 24) for a in answers]
     chart.update_yaxes(
         tickvals=list(range(len(names))),

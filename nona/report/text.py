@@ -57,7 +57,7 @@ class Finding:
         """
         if self.sentences:
             return " ".join(filter(None, (self.lead, self.beside)))
-        gap = " " if self.beside.startswith("±") else "; " if self.beside else ""
+        gap = " " if self.beside.startswith(("±", "(")) else "; " if self.beside else ""
         return f"{self.lead}: {self.value}{gap}{self.beside}."
 
     @property
@@ -89,6 +89,16 @@ def counted(count: int, noun: str) -> str:
     ('1 sub-graph', '1,200 sub-graphs')
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def cut_inside(text: str, longest: int) -> str:
+    """The text, or both its ends: names of one origin often differ in the last words only.
+
+    >>> cut_inside("vision on eight servers", 12), cut_inside("vision", 12)
+    ('visio…ervers', 'vision')
+    """
+    half = (longest - 1) // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[half + 1 - longest :]}"
 
 
 def ordinal(number: int) -> str:

@@ -169,7 +169,7 @@ def hardware_notes(models: Mapping[str, GivenTimes], device: str) -> list[str]:
 
 LEVEL = 0.9  # how likely true times are within the range: what "usually" means here
 TAKEN = frozenset({"given", "measured"})  # origins of times that are taken at their word
-TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 USUAL = "if times are off as they usually are"
 
 
@@ -247,8 +247,8 @@ def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
     ρ, the mean over executors, stands for all. For schedulers that observe queues the growth is too large at
     high load, which errs on the side of caution. Where ρ(f) reaches 1 there is no steady state: ``high_s`` is
     ``None``. The sampling error of the mean is another one: each end is moved by √(a² + b²), a from the
-    times and b from the interval of the mean, so that the range holds both. A range whose ends are equal to
-    two digits says nothing: there is none then.
+    times and b from the interval of the mean, so that the range holds both. A range that reads as the
+    interval does, or whose ends are equal to two digits, says nothing: there is none then.
 
     >>> known = MeanParts(mean_s=6.0, compute_s=4.0, server_wait_s=1.0, load=0.5)
     >>> found = mean_if_off(known, TimesError(0.5, 1.5))
@@ -258,6 +258,9 @@ def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
     (True, None)
     >>> mean_if_off(known, TimesError(0.999, 1.001)) is None
     True
+    >>> loose = MeanParts(mean_s=6.0, compute_s=4.0, server_wait_s=1.0, load=0.5, ci95=(4.5, 7.5))
+    >>> [mean_if_off(loose, TimesError(1 - e, 1 + e)) is None for e in (0.01, 0.5)]
+    [True, False]
     """
     if error is None:
         return None
@@ -268,7 +271,8 @@ def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
     low = max(parts.mean_s - math.hypot(parts.mean_s - low, parts.mean_s - below), 0.0)
     if high is not None:
         high = parts.mean_s + math.hypot(high - parts.mean_s, above - parts.mean_s)
-    if high is not None and float(f"{low:.2g}") == float(f"{high:.2g}"):
+    ends = None if high is None else (f"{low:.2g}", f"{high:.2g}")
+    if ends is not None and (ends[0] == ends[1] or ends == (f"{below:.2g}", f"{above:.2g}")):
         return None
     return OffRange(low_s=low, high_s=high)
 
@@ -333,7 +337,7 @@ def off_text(off: OffRange) -> str:
 def _span(off: OffRange) -> str:
     if off.high_s is None:
         return f"{format_time(_two_digits(off.low_s, math.floor), 2)} to overloaded"
-    unit_s, unit = next((f, u) for f, u in TIME_UNITS if off.high_s >= f or f == TIME_UNITS[-1][0])
+    unit_s, unit = next((f, u) for f, u in _TIME_UNITS if off.high_s >= f or f == _TIME_UNITS[-1][0])
     ends = _two_digits(off.low_s, math.floor), _two_digits(off.high_s, math.ceil)
     low, high = (f"{end / unit_s:.4g}" for end in ends)
     return f"{low} to {high} {unit}"

@@ -30,6 +30,11 @@ Optional = Field(default=None, exclude_if=lambda value: value is None)
 OptionalNames = Field(default=(), exclude_if=lambda names: not names)
 """The same of names."""
 
+RunValues = Mapping[str, tuple[Figure, ...]]
+"""Name of a measure → its value in each replication; runs of one number had the same jobs."""
+OptionalRuns: RunValues = Field(default_factory=dict, exclude_if=lambda runs: not runs)
+"""The default of a field of them."""
+
 Interval = tuple[float, float] | None
 """Lower and upper bound of a confidence interval; ``None`` where there is none."""
 

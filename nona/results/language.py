@@ -12,7 +12,9 @@ from nona.results.document import (
     Interval,
     Optional,
     OptionalNames,
+    OptionalRuns,
     Outcome,
+    RunValues,
     Verdict,
 )
 from nona.results.simulation import JobCounts, Percentile, State
@@ -114,7 +116,7 @@ class EngineResult(Document):
 
 
 class RouterResult(Document):
-    """All replications under one router; ``goodput`` of all rows together."""
+    """All replications under one router; ``goodput`` of all rows together, and its value in each of them."""
 
     models: Mapping[str, RequestResult]
     engines: Mapping[str, EngineResult]
@@ -128,6 +130,7 @@ class RouterResult(Document):
     state_reason: str
     replications: int
     predicted: Mapping[str, Prediction]
+    runs: RunValues = OptionalRuns
 
 
 class LanguageReport(Document):

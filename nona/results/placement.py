@@ -8,7 +8,16 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from nona.results.document import Document, Figure, Interval, ModelFacts, OffRange, Outcome
+from nona.results.document import (
+    Document,
+    Estimate,
+    Figure,
+    Interval,
+    ModelFacts,
+    OffRange,
+    Optional,
+    Outcome,
+)
 
 
 class PlacedConfiguration(Document):
@@ -190,7 +199,8 @@ class SimulatedPlacement(SimulatedTimes):
     All by random numbers that no choice has seen. ``jobs``: jobs behind the figures; ``candidates``:
     placements that were compared, 1 where none was. ``lead``: how much better this one was than the nearest
     of those it raced with, as a share of its mean (of the jobs, where SLOs were the objective), with its
-    standard error; ``None`` without another. ``steady``: all jobs were completed.
+    standard error; ``None`` without another. ``steady``: all jobs were completed. ``run_means`` and
+    ``run_hits``: of each run the mean and the share of SLOs kept; run i of two placements has the same jobs.
     """
 
     jobs: int
@@ -199,16 +209,22 @@ class SimulatedPlacement(SimulatedTimes):
     lead_error: Figure = None
     steady: bool
     models: Mapping[str, SimulatedModel]
+    run_means: tuple[Figure, ...] = ()
+    run_hits: tuple[Figure, ...] = ()
 
 
 class SearchStep(Document):
-    """The best placement after ``elapsed_s`` seconds: simulated mean JCT in seconds, candidates so far."""
+    """The best placement after ``elapsed_s`` seconds: simulated mean JCT in seconds, candidates so far.
+
+    ``late``: the share of jobs beyond their SLO, where SLOs were the objective.
+    """
 
     elapsed_s: float
     mean_s: Figure
     ci95: Interval
     origin: str
     candidates: int
+    late: Estimate | None = Optional
 
 
 class SearchProgress(Document):

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from pydantic import SerializerFunctionWrapHandler, field_serializer, field_validator, model_serializer
 
 from nona.options import Options
-from nona.results.document import Document, Estimate, Figure, Interval, Optional, OptionalNames, Verdict
+from nona.results.document import (
+    Document,
+    Estimate,
+    Figure,
+    Interval,
+    Optional,
+    OptionalNames,
+    OptionalRuns,
+    RunValues,
+    Verdict,
+)
 from nona.results.sweeps import SweepRequest, Unit
 
 
@@ -137,6 +147,7 @@ class PolicyOutcome(Document):
     ``transfers``, ``containers``, ``memory``, ``standing``: ``None`` where each transfer takes its time
         alone, where containers neither pay for waiting nor need memory, where that is no limit, where batches
         have leases of their own.
+    ``runs``: hit rate, cost per call and mean latency of each replication.
     """
 
     state: str
@@ -163,6 +174,7 @@ class PolicyOutcome(Document):
     transfers: TransferOutcome | None = None
     containers: ContainerOutcome | None = None
     memory: MemoryOutcome | None = None
+    runs: RunValues = OptionalRuns
 
     @model_serializer(mode="wrap")
     def _without_what_was_not_modelled(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:

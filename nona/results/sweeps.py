@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from nona.results.document import Document, Estimate, Figure, Outcome
+from nona.results.document import Document, Estimate, Figure, OptionalNames, Outcome
 from nona.results.simulation import Resources, State
 
 Unit = Literal["fraction", "bandwidth", "time", "size", "rate", "count", "factor", "number"]
@@ -19,9 +19,9 @@ TARGET = 0.99
 class SweptPoint(Document):
     """One scheduler at one value.
 
-    ``means_s`` is the mean JCT of each replication. ``predicted_s`` is the formula's mean JCT, ``None``
-    where it has no steady state; ``error`` is its relative error. ``ratio`` is the mean JCT over that of
-    the reference at the same value, paired by replication.
+    ``means_s`` and ``hits`` are mean JCT and SLO hit rate of each replication. ``predicted_s`` is the
+    formula's mean JCT, ``None`` where it has no steady state; ``error`` is its relative error. ``ratio`` is
+    the mean JCT over that of the reference at the same value, paired by replication.
     """
 
     value: float
@@ -36,6 +36,7 @@ class SweptPoint(Document):
     error: Figure
     ratio: Estimate
     has_formula: bool
+    hits: tuple[Figure, ...] = OptionalNames
 
     @property
     def steady(self) -> bool:

@@ -65,6 +65,7 @@ class JctSummary(Document):
     """Job completion times, in seconds, over the measured jobs of all replications.
 
     ``percentiles``: those at 0, 1, … 100 %, as p50, p95 and p99: of each replication, and then their means.
+    ``runs``: the mean of each replication.
     """
 
     mean: Figure
@@ -73,6 +74,7 @@ class JctSummary(Document):
     p95: Figure
     p99: Figure
     percentiles: tuple[Figure, ...] = ()
+    runs: tuple[Figure, ...] = OptionalNames
 
     @property
     def estimate(self) -> Estimate:

@@ -306,6 +306,11 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         containers=_containers(runs),
         memory=_memory(runs),
         standing=occupation.summarise_standing([r.standing for r in runs if r.standing is not None]),
+        runs={
+            "slo_hit_rate": tuple(r.all.hit_rate for r in runs),
+            "cost_per_call_usd": tuple(r.cost_per_call for r in runs),
+            "latency_s": tuple(r.all.latency_s[0] for r in runs),
+        },
     )
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from nona.report.holds import holds_finding
 from nona.report.language.tables import language_finding, language_plan_finding
-from nona.report.placements.comparison import estimate_of, figure_text, hits_of, order_finding
+from nona.report.placements.comparison import estimate_of, figure_text, hits_estimate, order_finding
 from nona.report.plan import outcome_finding
 from nona.report.saved import scenario_line
 from nona.report.serverless.findings import PER, serverless_finding
-from nona.report.simulations.comparison import HEADINGS, changes, pairing
+from nona.report.simulations.comparison import HEADINGS, change_of, changes, pairing, same_jobs
 from nona.report.simulations.findings import headline
 from nona.report.simulations.report import SimulatedRun
 from nona.report.sweep_findings import stability_finding
@@ -31,7 +31,7 @@ from nona.results.planning import HoldsOutcome, PlanOutcome
 from nona.results.saved import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
 from nona.results.serverless_charts import ServerlessOutcome
 from nona.results.simulation import Change, Measure, ReplicationMeans
-from nona.results.sweeps import SweepGrid, SweepReport
+from nona.results.sweeps import SweepGrid, SweepReport, SweepRequest
 from nona.results.training import PolicyOutcome, TrainingOutcome
 from nona.statistics import mean_interval
 from nona.store.contents import Answers, scenario_of
@@ -70,12 +70,13 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class _Number:
-    """A headline number of a result: of what, which one."""
+    """A headline number of a result: of what, which one; ``runs``: its value in each replication."""
 
     subject: str
     measure: str
     unit: Unit
     value: Estimate
+    runs: Sequence[float | None] = ()
 
 
 def _exact(subject: str, measure: str, unit: Unit, value: float | None) -> _Number:
@@ -105,9 +106,9 @@ def _of_check(check: HoldsOutcome) -> Iterator[_Number]:
 def _of_placement(solved: SolvedPlacement) -> Iterator[_Number]:
     for name, report in (("nona", solved.nona), ("local", solved.local), ("spread", solved.spread)):
         if report is not None:
-            yield _Number(name, "mean JCT", "s", estimate_of(report))
-            if (hits := hits_of(report)) is not None:
-                yield _exact(name, "SLO hits", "share", hits)
+            of = report.simulated
+            yield _Number(name, "mean JCT", "s", estimate_of(report), of.run_means)
+            yield _Number(name, "SLO hits", "share", hits_estimate(report), of.run_hits)
             yield _exact(name, "mean JCT by formula", "s", report.predicted.jct_s)
 
 
@@ -115,8 +116,8 @@ def _of_sweep(sweep: SweepReport, beside: str = "") -> Iterator[_Number]:
     for name, curve in sweep.schedulers.items():
         for point in curve.points:
             at = f"{name} at {value_text(point.value, sweep.unit)}{beside}"
-            yield _Number(at, "mean JCT", "s", point.jct_s)
-            yield _Number(at, "SLO hits", "share", point.slo_hit_rate)
+            yield _Number(at, "mean JCT", "s", point.jct_s, point.means_s)
+            yield _Number(at, "SLO hits", "share", point.slo_hit_rate, point.hits)
 
 
 def _of_grid(grid: SweepGrid) -> Iterator[_Number]:
@@ -126,9 +127,9 @@ def _of_grid(grid: SweepGrid) -> Iterator[_Number]:
 
 def _of_routers(run: LanguageRun) -> Iterator[_Number]:
     for name, of in run.report.schedulers.items():
-        yield _Number(name, "goodput", "share", of.goodput)
-        yield _Number(name, "first token, mean", "s", of.ttft_s)
-        yield _Number(name, "last token, mean", "s", of.e2e_s)
+        yield _Number(name, "goodput", "share", of.goodput, of.runs.get("goodput", ()))
+        yield _Number(name, "first token, mean", "s", of.ttft_s, of.runs.get("ttft_s", ()))
+        yield _Number(name, "last token, mean", "s", of.e2e_s, of.runs.get("e2e_s", ()))
 
 
 def _of_language_plan(planned: LanguagePlanned) -> Iterator[_Number]:
@@ -142,15 +143,17 @@ def _of_language_plan(planned: LanguagePlanned) -> Iterator[_Number]:
 
 def _of_serverless(run: ServerlessOutcome) -> Iterator[_Number]:
     for name, of in run.report.policies.items():
-        yield _Number(name, "SLOs kept", "share", of.slo_hit_rate)
-        yield _Number(name, f"cost per {PER:,} calls, USD", "number", _times(PER, of.cost_per_call_usd))
-        yield _Number(name, "latency, mean", "s", of.latency_s)
+        costs = [None if c is None else PER * c for c in of.runs.get("cost_per_call_usd", ())]
+        cost = f"cost per {PER:,} calls, USD"
+        yield _Number(name, "SLOs kept", "share", of.slo_hit_rate, of.runs.get("slo_hit_rate", ()))
+        yield _Number(name, cost, "number", _times(PER, of.cost_per_call_usd), costs)
+        yield _Number(name, "latency, mean", "s", of.latency_s, of.runs.get("latency_s", ()))
 
 
 def _of_training(run: TrainingOutcome | ElasticHistory) -> Iterator[_Number]:
     policies: Mapping[str, PolicyOutcome] | Mapping[str, ElasticOutcome] = run.report.policies
     for name, of in policies.items():
-        yield _Number(name, "mean JCT", "s", of.jct_s.estimate)
+        yield _Number(name, "mean JCT", "s", of.jct_s.estimate, of.jct_s.runs)
         yield _exact(name, "makespan", "s", of.makespan_s)
         if isinstance(of, PolicyOutcome):
             yield _exact(name, "cost, USD", "number", of.cost_usd)
@@ -161,10 +164,10 @@ def _times(factor: float, value: Estimate) -> Estimate:
     return Estimate(mean=None if value.mean is None else factor * value.mean, ci95=ends)
 
 
-_ALONE = "compared as runs that do not depend on each other; those of one seed are closer together"
+_ALONE = "compared as runs that do not depend on each other"
 
 
-def _compare(
+def _noted(
     numbers: Callable[[Any], Iterable[_Number]], note: Callable[[Any, Any], str] = lambda first, other: _ALONE
 ) -> Callable[[Sequence[Any]], Answers]:
     """Each number in every result, with the change from the first; ``note``: how one was compared with it."""
@@ -176,22 +179,55 @@ def _compare(
     return compare
 
 
-def _side_by_side(results: Sequence[Iterable[_Number]]) -> tuple[SavedAnswer, ...]:
-    """Those that no result has are left out."""
+def _paired(
+    numbers: Callable[[Any], Iterable[_Number]],
+    size: Callable[[Any], Mapping[str, object]] = lambda result: {},
+) -> Callable[[Sequence[Any]], Answers]:
+    """The same, by replication where a result is of the first one's jobs; ``size``: what that depends on."""
+
+    def compare(results: Sequence[Any]) -> Answers:
+        scenarios, sizes = [scenario_of(r) for r in results], [size(r) for r in results]
+        pairs = [
+            same_jobs(scenarios[0], scenario, {key: of[key] != sizes[0].get(key) for key in of})
+            for scenario, of in zip(scenarios, sizes, strict=True)
+        ]
+        notes = ("", *(pair.text() for pair in pairs[1:]))
+        every = [numbers(result) for result in results]
+        return Answers(_side_by_side(every, [pair.paired for pair in pairs]), notes)
+
+    return compare
+
+
+def _side_by_side(
+    results: Sequence[Iterable[_Number]], paired: Sequence[bool] = ()
+) -> tuple[SavedAnswer, ...]:
+    """Those that no result has are left out; ``paired``: whether a result is of the first one's jobs."""
     of = [{(n.measure, n.subject): n for n in numbers if n.value.mean is not None} for numbers in results]
     rows: list[SavedAnswer] = []
     for key in dict.fromkeys(key for numbers in of for key in numbers):
-        values = [numbers[key].value if key in numbers else UNKNOWN for numbers in of]
-        changes = [change(values[0], value) for value in values]
+        values = [numbers.get(key, _NO_NUMBER) for numbers in of]
+        changes = [
+            _moved(values[0], value, same)
+            for value, same in zip(values, paired or [False] * len(of), strict=True)
+        ]
         rows.append(
             SavedAnswer.like(
                 next(numbers[key] for numbers in of if key in numbers),
-                values=tuple(Estimate(mean=value.mean, ci95=value.ci95) for value in values),
+                values=tuple(Estimate(mean=n.value.mean, ci95=n.value.ci95) for n in values),
                 changes=tuple(changes),
                 clear=tuple(c.ci95 is not None and not c.ci95[0] <= 0 <= c.ci95[1] for c in changes),
             )
         )
     return tuple(rows)
+
+
+def _moved(before: _Number, after: _Number, paired: bool) -> Estimate:
+    if paired and before.runs and after.runs:
+        return change_of(before.runs, after.runs, paired).change
+    return change(before.value, after.value)
+
+
+_NO_NUMBER = _Number("", "", "number", UNKNOWN)
 
 
 def change(before: Estimate, after: Estimate) -> Estimate:
@@ -297,6 +333,15 @@ def _policies(result: Any) -> Iterable[str]:
     return policies
 
 
+def _swept(asked: SweepRequest) -> Mapping[str, object]:
+    return {"number": asked.number, "number of jobs": asked.jobs}
+
+
+def _simulated(result: Outcome) -> Mapping[str, object]:
+    size = scenario_of(result).simulation
+    return {"number of jobs": size.jobs, "warm-up": size.warmup}
+
+
 SIMULATION = Family(
     _ways,
     lambda run: _early(run) + headline(run.report.schedulers, run.differences, run.off).text,
@@ -305,29 +350,35 @@ SIMULATION = Family(
 PLAN = Family(
     lambda plan: (option.scheduler for option in plan.report.options),
     lambda plan: outcome_finding(plan).text,
-    _compare(_of_plan, _plan_note),
+    _noted(_of_plan, _plan_note),
 )
 CHECK = Family(
     lambda check: (check.report.option.scheduler,),
     lambda check: holds_finding(check.report).text,
-    _compare(_of_check),
+    _noted(_of_check),
 )
 PLACEMENT = Family(
     lambda solved: ("nona",),
     lambda solved: f"{order_finding(solved)}: {figure_text(solved.nona)}.",
-    _compare(_of_placement),
+    _paired(_of_placement, lambda solved: {"number of jobs": solved.nona.simulated.jobs}),
 )
-SWEEP = Family(lambda sweep: sweep.settings.schedulers, stability_finding, _compare(_of_sweep))
+SWEEP = Family(
+    lambda sweep: sweep.settings.schedulers,
+    stability_finding,
+    _paired(_of_sweep, lambda sweep: _swept(sweep.settings)),
+)
 GRID = Family(
     lambda grid: grid.settings.sweep.schedulers,
     lambda grid: f"{grid.rows[0].sweep.label} × {grid.label}" if grid.rows else grid.label,
-    _compare(_of_grid),
+    _paired(_of_grid, lambda grid: {"second number": grid.key, **_swept(grid.settings.sweep)}),
 )
-LANGUAGE = Family(_ways, lambda run: language_finding(run.report).text, _compare(_of_routers))
+LANGUAGE = Family(_ways, lambda run: language_finding(run.report).text, _paired(_of_routers, _simulated))
 LANGUAGE_PLAN = Family(
     lambda planned: (option.router for option in planned.plan.options),
     lambda planned: language_plan_finding(planned.plan, planned.ended_early_s).text,
-    _compare(_of_language_plan),
+    _noted(_of_language_plan),
 )
-SERVERLESS = Family(_policies, lambda run: serverless_finding(run.report).text, _compare(_of_serverless))
-TRAINING = Family(_policies, lambda run: training_finding(run.report).text, _compare(_of_training))
+SERVERLESS = Family(
+    _policies, lambda run: serverless_finding(run.report).text, _paired(_of_serverless, _simulated)
+)
+TRAINING = Family(_policies, lambda run: training_finding(run.report).text, _paired(_of_training))

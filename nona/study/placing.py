@@ -33,6 +33,7 @@ from nona.placement.proposals import ALL, Candidate, Group, choices, groups_of, 
 from nona.placement.result import Objective, Placement
 from nona.placement.shares import is_choice, starting_shares
 from nona.placement.solve import solve
+from nona.results.document import Estimate
 from nona.results.placement import Prediction, SearchStep, SimulatedPlacement
 from nona.schedulers.sampling import NONA
 from nona.schedulers.sampling_tables import build_tables
@@ -311,6 +312,14 @@ def _figure(placement: Placement) -> float:
     return placement.objective_s if misses is None else misses
 
 
+def _late(placement: Placement) -> Estimate | None:
+    """The simulated share of late jobs, where SLOs are the objective."""
+    simulated = placement.simulated
+    if simulated is None or placement.objective != "slo":
+        return None
+    return Estimate(mean=simulated.misses, ci95=simulated.misses_ci95)
+
+
 def sensible_shares(system: System) -> list[Floats | None]:
     """Shares of the executor classes with a steady state; the even draw first, if it has one.
 
@@ -366,6 +375,7 @@ class SearchSteps:
             elapsed_s=elapsed_s,
             mean_s=placement.objective_s,
             ci95=None if simulated is None else simulated.ci95,
+            late=_late(placement),
             origin=f"{origin} {before + 1}" if before else origin,
             candidates=1 if simulated is None else simulated.candidates,
         )

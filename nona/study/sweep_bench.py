@@ -288,8 +288,10 @@ class Bench:
         slo_s = [q.slo_s for q in study.system.queries]
         summary = summarize(runs, slo_s, study.scenario.labels)
         self._engines.add(summary.engine)
-        result, means_s = summary.result, tuple(Measured(runs, slo_s).mean_jcts())
-        self.points[name][value] = _point(value, result.state, result.state_reason, means_s, result)
+        result, of = summary.result, Measured(runs, slo_s)
+        point = _point(value, result.state, result.state_reason, tuple(of.mean_jcts()), result)
+        hits = tuple(of.hit_rates()) if any(s is not None for s in slo_s) else ()
+        self.points[name][value] = point.model_copy(update={"hits": hits})
 
 
 def _point(

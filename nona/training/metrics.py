@@ -46,7 +46,15 @@ def pooled(runs: Sequence[D], jcts: Sequence[JctSummary], means: Iterable[str], 
     """The first outcome with means over all of ``means``, and of JCTs with their interval."""
     mean = mean_interval([np.nan if jct.mean is None else jct.mean for jct in jcts])
     at = tuple(map(mean_of, zip(*(jct.percentiles for jct in jcts), strict=True)))
-    jct_s = JctSummary(mean=mean.mean, ci95=mean.ends, p50=at[50], p95=at[95], p99=at[99], percentiles=at)
+    jct_s = JctSummary(
+        mean=mean.mean,
+        ci95=mean.ends,
+        p50=at[50],
+        p95=at[95],
+        p99=at[99],
+        percentiles=at,
+        runs=tuple(jct.mean for jct in jcts),
+    )
     update = {name: mean_of(getattr(run, name) for run in runs) for name in means}
     return runs[0].model_copy(update={"jct_s": jct_s, **update, **others})
 

@@ -20,14 +20,15 @@ from nona.report.html.pieces import chart, document
 from nona.report.html.simulation import placement_html, simulation_html
 from nona.report.html.training import training_html
 from nona.report.placements.comparison import comparison_finding, formula_text, lead_text
-from nona.report.placements.tables import LINKS
-from nona.report.placements.text import early_text, link_finding
+from nona.report.placements.tables import LINKS, times
+from nona.report.placements.text import early_text, link_finding, plain_notes, verdict
 from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.findings import headline
 from nona.report.simulations.tables import DIFFERENCES
 from nona.report.training.findings import dollars_text, jct_text, runs_sentence, training_finding
 from nona.results.simulation_charts import SimulationOutcome
 from nona.scenario.file import parse_scenario
+from nona.scenario.words import words
 from nona.study.outcome import placement_outcome, simulation_outcome
 from nona.tables import SHARE, kept_text, mean_text, time_text
 from nona.units import format_time
@@ -131,7 +132,9 @@ def test_equal_data_give_equal_bytes_and_bars_are_as_long_as_their_means(data, p
     again = SimulationOutcome.from_json(json.loads(json.dumps(data.to_json())))
     assert simulation_html(again) == simulation_html(data)
     assert MADE in simulation_html(data)
-    (bars,) = [f["data"] for f in page.figures if f["layout"].get("barmode") == "stack"]
+    bars, split = [f["data"] for f in page.figures if f["layout"].get("barmode") == "stack"]
+    simulated = [1e3 * of.mean for of in data.placement.simulated.models.values()]
+    assert np.sum([trace["x"] for trace in split], axis=0) == pytest.approx(simulated)
     widths = np.sum([trace["x"] for trace in bars], axis=0)
     means = [s.jct_s.mean for s in data.report.schedulers.values()]
     ratios = [width / mean for width, mean in zip(widths, means, strict=True)]
@@ -196,6 +199,14 @@ def test_a_placement_has_its_lead_its_configurations_and_the_waits_of_its_links(
     assert lead_text(data.nona) in text
     assert formula_text(data.nona) in text
     assert comparison_finding(data).removeprefix("nona: ") in text
+    assert verdict(data.nona, data.local) in text
+    for row in times(data.nona).texts():
+        assert list(row.values()) in page.rows
+    noted = "Restricted: interior of 10 tasks, 2 kinds."
+    told = Page(placement_html(but(data, nona=but(data.nona, notes=(noted,), objective="slo"))))
+    assert noted not in "".join(told.text)
+    assert plain_notes([noted])[0] in "".join(told.text)
+    assert words("objective").choices["slo"] in "".join(told.text)
     early = "".join(Page(placement_html(but(data, ended_early_s=3.0))).text)
     assert early_text(3.0) in early
     assert early_text(3.0) not in text

@@ -13,18 +13,18 @@ from sizes import first
 from nona.placement.fixed import local_placement, spread_placement
 from nona.report.html.pieces import document
 from nona.report.html.simulation import placement_section
-from nona.report.placements import comparison, tables
+from nona.report.placements import comparison, figures, tables
 from nona.report.placements import text as words_of
 from nona.report.placements.report import placement_report
 from nona.report.placements.working import working
 from nona.results import placement as results
+from nona.results.document import Estimate
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.samples import scenario_path
 from nona.study.outcome import placement_outcome
 from nona.study.placement_times import simulated
 from nona.study.preparation import prepare
 from nona.study.simulation import compare, place, predictions
-from nona.ui.pages.placement_result import verdict
 
 
 def test_a_bound_above_what_was_simulated_is_no_bound():
@@ -49,18 +49,80 @@ def test_a_placement_is_better_where_intervals_are_apart(objective, field, narro
     """10 against 11, once with narrow and once with overlapping intervals."""
     made = report(objective=objective)
     ends = "ci95" if field == "mean" else "misses_ci95"
+    runs = "run_means" if field == "mean" else "run_hits"
 
-    def order(own, other):
+    def beside(own, other, *paired):
         pair = [
-            made.model_copy(
-                update={"simulated": made.simulated.model_copy(update={field: value, ends: within})}
+            but(made, simulated=but(made.simulated, **{field: value, ends: within, runs: of_runs}))
+            for (value, within), of_runs in zip(
+                ((0.010, own), (0.011, other)), paired or ((), ()), strict=True
             )
-            for value, within in ((0.010, own), (0.011, other))
         ]
-        return comparison._order(SimpleNamespace(nona=pair[0], local=pair[1]), pair[1])
+        return SimpleNamespace(nona=pair[0], local=pair[1], spread=None)
+
+    def order(*given):
+        return comparison._order(beside(*given), "local")
 
     assert not order(*narrow).startswith("not clearly")
     assert order(*wide) == f"not clearly {order(*narrow)}"
+    assert comparison.against(beside(*wide), "local") == "not clearly different from local"
+    # The same jobs: what the runs differ by decides, however wide the interval of each mean is.
+    noise, gain = np.array([-0.002, -0.001, 0.0, 0.001, 0.002]), np.array([1, 0.8, 1.2, 0.9, 1.1]) * 1e-3
+    alike = tuple(0.010 + noise), tuple(0.010 + noise + gain)
+    assert order(*wide, *alike) == order(*narrow)
+    assert order(*narrow, alike[0], tuple(0.011 - noise)) == order(*wide)
+
+
+def test_a_search_for_kept_slos_tells_the_late_jobs_and_not_the_mean():
+    late = Estimate(mean=0.031, ci95=(0.02, 0.05))
+    step = results.SearchStep(elapsed_s=1.0, mean_s=0.09, ci95=None, origin="local", candidates=5)
+    found = but(step, late=late)
+    assert "mean JCT 90 ms" in words_of.best_so_far(results.SearchProgress(steps=(step,)))
+    assert ": 3.1 % late (" in words_of.best_so_far(results.SearchProgress(steps=(found,)))
+    assert [row["late jobs"] for row in tables.steps([found]).texts()] == ["3.1 % (2.0 % to 5.0 %)"]
+    assert [row["mean JCT"] for row in tables.steps([step]).texts()] == ["90 ms"]
+    by_mean, by_late = (figures.steps_figure([s, s]) for s in (step, found))
+    assert by_mean.data[0].y == (90.0, 90.0)
+    assert by_late.data[0].y == (3.1, 3.1)
+    assert (by_mean.layout.yaxis.title.text, by_late.layout.yaxis.title.text) == (
+        "mean JCT, ms",
+        "late jobs, %",
+    )
+
+
+def test_a_model_without_weights_is_in_the_row_of_the_executors_that_run_it():
+    t4, l4 = (
+        results.ClassMemory(
+            executor_class=kind,
+            executors=1,
+            memory_bytes=None,
+            weights_bytes=held,
+            resident_bytes=0.0,
+            free_bytes=None,
+        )
+        for kind, held in (("t4", {"big": 9.0}), ("l4", {}))
+    )
+    weights = {"big": 9.0, "flow": 0, "twin": 0}
+    told = report(
+        predicted=but(MIX, classes=(MIX.classes[0], but(MIX.classes[0], executor_class="l4"))),
+        class_shares={
+            "big": {"t4": 1.0, "l4": 0.0},
+            "flow": {"t4": 1.0, "l4": 0.0},
+            "twin": {"t4": 0.5, "l4": 0.5},
+        },
+        memory=results.MemoryReport(
+            classes=(t4, l4),
+            models={
+                n: results.ModelMemory(weight_bytes=w, replicas=1, replicas_bytes=w)
+                for n, w in weights.items()
+            },
+            replicas_bytes=9.0,
+        ),
+    )
+    assert [row["models"] for row in tables.classes(told).texts()] == [
+        "big, flow (no weights), twin (no weights)",
+        "twin (no weights)",
+    ]
 
 
 def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
@@ -151,7 +213,9 @@ def test_where_a_uniform_draw_overloads_executors_local_has_no_steady_state():
     told = placement_outcome(study, placement, "today", found)
     wanted = "nona: local overloads executors, spread overloads executors"
     assert comparison.comparison_finding(told) == wanted
-    assert "stays on one server, as under local; what is chosen is how often" in verdict(told)
+    assert "stays on one server, as under local; what is chosen is how often" in words_of.verdict(
+        told.nona, told.local
+    )
 
 
 TWO_MODELS = {

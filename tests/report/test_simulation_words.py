@@ -14,6 +14,7 @@ from nona.report.simulations import uncertainty as sure
 from nona.report.simulations.advice import LONGER, scheduler_advice
 from nona.report.simulations.findings import (
     TARGET,
+    headline,
     remedies,
     unsettled_text,
 )
@@ -30,6 +31,7 @@ from nona.sources.samples import query_scenario_names, scenario_path
 from nona.study.outcome import simulation_outcome
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
+from nona.tables import mean_text
 from nona.units import format_time
 
 
@@ -191,3 +193,15 @@ def test_without_a_clear_difference_or_a_steady_state_there_is_no_reason():
     assert scheduler_advice(found, {"nona": {"local": close}}) == ""
     for alone in ({}, {"nona": made(5, 0, 0, 1)}, {"nona": made(5, 0, 0, 1), "local": over}, {"local": over}):
         assert scheduler_advice(alone, {}) == ""
+
+
+def test_a_headline_says_what_decides_where_intervals_overlap_and_writes_them_as_tables_do():
+    """Means of 15.7 and 16.8 ms, each ± 10 %: the paired difference tells them apart, a picture does not."""
+    found = {"nona": scheduler(0.0157), "local": scheduler(0.0168)}
+    told = headline(found, apart(found, "nona"))
+    assert told.lead == "nona is shortest by paired differences"
+    half = found["nona"].jct_s.half_width
+    assert told.text.partition(": ")[2].startswith(f"15.7 ms ± {format_time(half)} simulated (95 %)")
+    assert mean_text(found["nona"].jct_s, format_time) in told.text
+    clear = {**found, "local": scheduler(0.0368)}
+    assert headline(clear, apart(clear, "nona")).lead == "nona is shortest"

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from nona.report.figures import Dot, dots_figure
+from nona.report.figures import dots_figure
 from nona.report.html.pieces import (
     Part,
     Parts,
@@ -23,8 +23,9 @@ from nona.report.html.pieces import (
     table,
 )
 from nona.report.placements import comparison
+from nona.report.placements import tables as placement_tables
 from nona.report.placements import text as placement_text
-from nona.report.placements.tables import FACTS, LINKS, MODELS, class_shares, classes
+from nona.report.placements.figures import comparison_figure, jct_split_figure
 from nona.report.simulations import tables
 from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.figures import (
@@ -42,19 +43,19 @@ from nona.results.document import About, ModelFacts
 from nona.results.placement import PlacedConfiguration, PlacementOutcome, PlacementReport, PredictedLink
 from nona.results.simulation import SchedulerResult, Schedulers, SimulationReport
 from nona.results.simulation_charts import SimulationOutcome
+from nona.scenario.words import words
 from nona.tables import (
     KEPT,
     SHARE,
     Column,
     Filled,
     Table,
-    or_dash,
     percent_text,
     time_text,
 )
 from nona.units import format_time
 
-_MOST_SUBGRAPHS, _MOST_CONFIGURATIONS, _LONGEST, _LEAST = 24, 4, 160, 5e-4
+_MOST_SUBGRAPHS, _MOST_CONFIGURATIONS, _LONGEST = 24, 4, 160
 
 
 def placement_section(report: PlacementReport | None, beside: PlacementOutcome | None = None) -> Part | None:
@@ -65,9 +66,10 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
     entries = {
         **({"SLO hits": comparison.hits_within_text(report)} if comparison.is_slo(report) else {}),
         "Mean JCT": f"{time_text(comparison.mean_of(report))}, {comparison.interval_text(report)}",
+        "Split": placement_text.verdict(report, beside.local if beside else None),
         "If times are off": off_text(beside.if_times_off) if beside and beside.if_times_off else "",
         **({"Against": comparison.comparison_finding(beside).removeprefix("nona: ")} if beside else {}),
-        "Search": f"{comparison.lead_text(report)} {comparison.origin_text(report)}",
+        "Search": comparison.lead_text(report),
         "Formula": comparison.formula_text(report),
         "Found in": format_time(report.seconds),
         "Link": f"{percent_text(p.network_utilization)} busy, mean wait {time_text(p.network_wait_s)}",
@@ -78,9 +80,14 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
         "Placement",
         _early(beside),
         facts({name: line for name, line in entries.items() if line}),
-        *(paragraph(note, "quiet") for note in report.notes),
-        _beside(report, beside) if beside else None,
-        table(MODELS.of(report.models), "Mean JCT of each model by formula, with its parts"),
+        *(paragraph(note, "quiet") for note in placement_text.plain_notes(report.notes)),
+        _beside(beside) if beside else None,
+        _made_of(report),
+        table(placement_tables.comparison(beside), "The placement against local and spread")
+        if beside
+        else None,
+        table(placement_tables.times(report), "Simulated completion times of each model, 95 % intervals"),
+        paragraph(report.warning or "", "quiet"),
         *_links(p.links),
         *_servers(report),
         table(rows, "Sub-graphs that are split with some probability", ("sub-graph", "parts")),
@@ -93,23 +100,26 @@ def _early(data: PlacementOutcome | None) -> Part | None:
     return None if after_s is None else paragraph(placement_text.early_text(after_s), "bad")
 
 
-def _beside(report: PlacementReport, data: PlacementOutcome) -> Part | None:
-    rows = []
-    for name, other in (("nona", report), ("local", data.local), ("spread", data.spread)):
-        jct = None if other is None else comparison.mean_of(other)
-        label = or_dash(jct, format_time) if jct is not None else "overloaded"
-        rows.append(Dot(name, None if jct is None else 1e3 * jct, None, label))
-    alt = "Simulated mean completion times of the placement, local and spread"
-    title = "Mean completion time compared with local and spread"
-    return chart(title, dots_figure(rows, "mean JCT, ms"), alt)
+def _beside(data: PlacementOutcome) -> Part | None:
+    what = "SLO hits" if comparison.is_slo(data.nona) else "mean JCT"
+    alt = f"Simulated {what} of nona, local and spread"
+    return chart(comparison.order_finding(data), comparison_figure(data), alt)
+
+
+def _made_of(report: PlacementReport) -> Part | None:
+    models = placement_text.parts_of(report)
+    if not models:
+        return None
+    alt = "Mean JCT of each model by its parts"
+    return chart(placement_text.split_finding(models), jct_split_figure(models), alt)
 
 
 def _servers(report: PlacementReport) -> list[Part | None]:
     return [
         paragraph(f"{placement_text.servers_finding(report)}. {placement_text.memory_finding(report)}."),
-        table(classes(report), "Executor classes with their load, wait and memory"),
+        table(placement_tables.classes(report), "Executor classes with their load, wait and memory"),
         paragraph(placement_text.LOAD, "quiet"),
-        table(class_shares(report), "Probability of each executor class, model by model"),
+        table(placement_tables.class_shares(report), "Probability of each executor class, model by model"),
     ]
 
 
@@ -118,7 +128,7 @@ def _links(links: Sequence[PredictedLink]) -> list[Part | None]:
         return []
     return [
         paragraph(placement_text.link_finding(links)),
-        table(LINKS.of(links), "Predicted waits at the links of each role"),
+        table(placement_tables.LINKS.of(links), "Predicted waits at the links of each role"),
     ]
 
 
@@ -147,11 +157,11 @@ def _configurations(report: PlacementReport) -> tuple[Filled, str]:
             by_probability = sorted(subgraph.configurations, key=lambda c: -c.probability)
             if not subgraph.has_interior:
                 continue
-            if all(c.is_local for c in by_probability if c.probability >= _LEAST):
+            if all(c.is_local for c in by_probability if c.probability >= placement_text.LEAST):
                 whole += 1
                 continue
             split += 1
-            used = [c for c in by_probability if c.probability >= _LEAST]
+            used = [c for c in by_probability if c.probability >= placement_text.LEAST]
             shown = used[:_MOST_CONFIGURATIONS] if split <= _MOST_SUBGRAPHS else []
             left_out += len(used) - len(shown)
             rows += [_Split(name, _cut(subgraph.title, 90), c) for c in shown]
@@ -362,7 +372,7 @@ def placement_html(data: PlacementOutcome) -> str:
     return document(
         f"{about.name}: placement",
         [
-            report_header(about, "Placement", {"Objective": data.nona.objective}),
+            report_header(about, "Placement", {"Objective": words("objective").choices[data.nona.objective]}),
             placement_section(data.nona, data),
             _provenance_section(data.models),
             section("Limits", bullets([LIMITS[0], LIMITS[4]])),
@@ -403,7 +413,7 @@ def _provenance_section(models: Mapping[str, ModelFacts]) -> Part | None:
         lines += hardware_notes({name: m.given}, m.device)
     return section(
         "Where the times come from",
-        table(FACTS.of(models), "Times of the models"),
+        table(placement_tables.FACTS.of(models), "Times of the models"),
         bullets(lines),
         bullets(model_warnings(models), "bad"),
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 from nona.results.document import UNKNOWN, Estimate
 from nona.results.placement import PlacementOutcome, PlacementReport
+from nona.statistics import level_with, not_apart
 from nona.tables import kept_text, mean_text, time_text
 from nona.units import format_number, format_time
 
@@ -149,6 +149,8 @@ def against(data: PlacementOutcome, name: Other) -> str:
         return f"{name} overloads {'executors' if data.local is None else 'the link'}"
     if best is None or _same(data, best, value):
         return f"{'as many hits as' if is_slo(data.nona) else 'as fast as'} {name}"
+    if is_level(data, name):
+        return f"not clearly different from {name}"
     if is_slo(data.nona):
         word = "more" if best > value else "fewer"
         return f"{format_number(100 * abs(best - value), 2)} points {word} hits than {name}"
@@ -170,8 +172,9 @@ def order_finding(data: PlacementOutcome) -> str:
     ``nona is faster than local; spread overloads the link``
     """
     words: dict[str, list[str]] = {}
-    for name, report in (("local", data.local), ("spread", data.spread)):
-        words.setdefault(_order(data, report), []).append(name)
+    names: tuple[Other, ...] = ("local", "spread")
+    for name in names:
+        words.setdefault(_order(data, name), []).append(name)
     over = {w: names for w, names in words.items() if w.startswith("overloads")}
     beside = [f"{w} {' and '.join(names)}" for w, names in words.items() if w not in over]
     verb = "keeps" if is_slo(data.nona) else "is"
@@ -183,32 +186,33 @@ def order_finding(data: PlacementOutcome) -> str:
     return "; ".join(clauses)
 
 
-def _order(data: PlacementOutcome, report: PlacementReport | None) -> str:
-    best, value = value_of(data, data.nona), value_of(data, report)
+def _order(data: PlacementOutcome, name: Other) -> str:
+    best, value = value_of(data, data.nona), value_of(data, _other(data, name))
     slo = is_slo(data.nona)
     if value is None:
         return "overloads executors" if data.local is None else "overloads the link"
     if best is None or _same(data, best, value):
         return "as many SLOs as" if slo else "as fast as"
-    clearly = "" if report is None or _is_clear(data.nona, report, slo) else "not clearly "
+    clearly = "not clearly " if is_level(data, name) else ""
     if slo:
         return f"{clearly}more SLOs than" if best > value else f"{clearly}fewer SLOs than"
     return f"{clearly}faster than" if best < value else f"{clearly}slower than"
 
 
-def _is_clear(report: PlacementReport, other: PlacementReport, slo: bool) -> bool:
-    """Whether two means, or shares of late jobs, are further apart than their intervals explain.
+def is_level(data: PlacementOutcome, name: Other) -> bool:
+    """Whether the difference from one other is not clear, by the measure that was the objective.
 
-    The intervals are taken as independent, which common random numbers make too careful.
+    Run i of both had the same jobs, so that differences are paired, as those of schedulers in a simulation;
+    results without their runs, as those of a cancelled search, are judged by their intervals.
     """
-    values, halves = [], []
-    for one in (report.simulated, other.simulated):
-        value, ends = (one.misses, one.misses_ci95) if slo else (one.mean, one.ci95)
-        if value is None or ends is None:
-            return True
-        values.append(value)
-        halves.append((ends[1] - ends[0]) / 2)
-    return abs(values[0] - values[1]) > math.hypot(*halves)
+    own, other = data.nona, _other(data, name)
+    if other is None or value_of(data, own) is None or value_of(data, other) is None:
+        return False
+    slo, pair = is_slo(own), {"nona": own, name: other}
+    runs = {n: r.simulated.run_hits if slo else r.simulated.run_means for n, r in pair.items()}
+    if own.simulated.jobs == other.simulated.jobs and all(runs.values()):
+        return bool(level_with("nona", runs))
+    return bool(not_apart("nona", {n: hits_estimate(r) if slo else estimate_of(r) for n, r in pair.items()}))
 
 
 def _same(data: PlacementOutcome, best: float, value: float) -> bool:

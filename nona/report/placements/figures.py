@@ -99,8 +99,8 @@ def _hits_text(value: Estimate) -> str:
     return kept_text(value.mean)
 
 
-def _ms(seconds: float | None) -> float | None:
-    return None if seconds is None else 1e3 * seconds
+def _times(factor: float, value: float | None) -> float | None:
+    return None if value is None else factor * value
 
 
 def link_waits_figure(links: Sequence[PredictedLink]) -> go.Figure:
@@ -127,18 +127,21 @@ def link_waits_figure(links: Sequence[PredictedLink]) -> go.Figure:
 
 
 def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
-    """Simulated mean JCT of the best placement so far, as a step line."""
+    """Simulated mean JCT, or share of late jobs, of the best placement so far, as a step line."""
+    late = any(s.late for s in steps)
+    unit, title = ("%", "late jobs, %") if late else ("ms", "mean JCT, ms")
+    values = [s.late and _times(100.0, s.late.mean) if late else _times(1e3, s.mean_s) for s in steps]
     chart = figure(240, legend=False)
     chart.add_scatter(  # markers on steps
         x=[s.elapsed_s for s in steps],
-        y=[_ms(s.mean_s) for s in steps],
+        y=values,
         name="best so far",
         mode="lines+markers",
         line={"color": PALETTE[0], "shape": "hv", "width": 2.5},
         marker={"size": 8},
         customdata=[origin_words(s) for s in steps],
-        hovertemplate="%{customdata}: %{y:,.3~r} ms after %{x:,.3~r} s<extra></extra>",
+        hovertemplate=f"%{{customdata}}: %{{y:,.3~r}} {unit} after %{{x:,.3~r}} s<extra></extra>",
     )
     chart.update_xaxes(title="seconds since the start", rangemode="tozero")
-    chart.update_yaxes(title="mean JCT, ms", rangemode="tozero")
+    chart.update_yaxes(title=title, rangemode="tozero")
     return chart

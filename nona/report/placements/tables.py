@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nona.report.models import provenance_text
-from nona.report.placements.comparison import estimate_of, hits_of, mean_of
+from nona.report.placements.comparison import estimate_of, hits_estimate, mean_of
 from nona.report.placements.text import LOAD, origin_words
 from nona.results import placement
 from nona.results.document import Estimate, ModelFacts
@@ -14,16 +14,6 @@ from nona.tables import BANDWIDTH, COUNT, KEPT, PRECISE, SHARE, SIZE, TIME, Colu
 
 _LEAST_SHARE = 1e-6
 
-MODELS = Table[placement.PlacedModel](
-    "model",
-    (
-        Column("mean JCT", lambda m: m.jct_s, TIME),
-        Column("compute", lambda m: m.compute_s, TIME),
-        Column("transfer", lambda m: m.transfer_s, TIME),
-        Column("wait at links", lambda m: m.network_wait_s, TIME),
-        Column("wait at servers", lambda m: m.server_wait_s, TIME),
-    ),
-)
 LINKS = Table[placement.PredictedLink](
     "",
     (
@@ -56,20 +46,26 @@ FACTS = Table[ModelFacts](
 )
 
 
-STEPS = Table[placement.SearchStep](
-    "",
-    (
+def _goal(step: placement.SearchStep) -> Estimate:
+    return step.late or Estimate(mean=step.mean_s, ci95=step.ci95)
+
+
+def steps(made: Sequence[placement.SearchStep]) -> Filled:
+    """The steps of a search, with what it minimises."""
+    word, kind = ("late jobs", SHARE) if any(s.late for s in made) else ("mean JCT", TIME)
+    columns: tuple[Column[placement.SearchStep], ...] = (
         Column("after", lambda s: s.elapsed_s, TIME),
         Column("best so far", origin_words),
-        Column("mean JCT", lambda s: Estimate(mean=s.mean_s, ci95=s.ci95), TIME, interval=True),
+        Column(word, _goal, kind, interval=True),
         Column("candidates so far", lambda s: s.candidates, COUNT),
-    ),
-)
+    )
+    return Table("", columns).of(made)
 
 
 class _Class(NamedTuple):
     predicted: placement.PredictedClass
     memory: placement.ClassMemory
+    without: tuple[str, ...]  # models that run there and state no weights
 
 
 CLASSES = Table[_Class](
@@ -82,14 +78,24 @@ CLASSES = Table[_Class](
         Column("memory per executor", lambda r: r.memory.memory_bytes, SIZE),
         Column("weights held", lambda r: r.memory.resident_bytes, SIZE),
         Column("free", lambda r: r.memory.free_bytes, SIZE),
-        Column("models", lambda r: ", ".join(r.memory.weights_bytes)),
+        Column("models", lambda r: ", ".join((*r.memory.weights_bytes, *r.without))),
     ),
 )
 
 
 def classes(report: placement.PlacementReport) -> Filled:
     """Each executor class: number, load, wait, memory."""
-    return CLASSES.of(map(_Class, report.predicted.classes, report.memory.classes))
+    light = [name for name, model in report.memory.models.items() if not model.weight_bytes]
+    return CLASSES.of(
+        _Class(predicted, memory, _without_weights(report, memory.executor_class, light))
+        for predicted, memory in zip(report.predicted.classes, report.memory.classes, strict=True)
+    )
+
+
+def _without_weights(report: placement.PlacementReport, kind: str, light: Sequence[str]) -> tuple[str, ...]:
+    """Of the models without weights those whose queries are drawn to a class of executors."""
+    drawn = [name for name, shares in report.class_shares.items() if shares[kind] > _LEAST_SHARE]
+    return tuple(f"{name} (no weights)" for name in light if not set(name.split(" + ")).isdisjoint(drawn))
 
 
 def class_shares(report: placement.PlacementReport) -> Filled:
@@ -142,7 +148,7 @@ COMPARISON = Table[placement.PlacementReport | None](
     "placement",
     (
         Column("mean JCT", _mean, TIME, interval=True),
-        Column("SLO hits", hits_of, KEPT),
+        Column("SLO hits", hits_estimate, KEPT, interval=True),
         Column("mean JCT by formula", lambda r: r.predicted.jct_s if r else "overloaded", TIME),
         Column("wait of a message", lambda r: r.predicted.network_wait_s if r else None, TIME),
         Column("wait of a visit", lambda r: r.predicted.server_wait_s if r else None, TIME),

@@ -145,6 +145,41 @@ LOAD = (
 )
 
 
+LEAST = 5e-4  # of the probability: what is less splits nothing that counts
+
+
+def verdict(report: PlacementReport, local: PlacementReport | None = None) -> str:
+    """Name the split models, how often each is split, and the origin of the placement."""
+    return f"{_split_text(report, local)} {origin_text(report)}"
+
+
+def _model_split(model: PlacedModel) -> float:
+    own = [s.split for s in model.subgraphs if s.has_interior]
+    return sum(own) / len(own) if own else 0.0
+
+
+def _split_text(report: PlacementReport, local: PlacementReport | None) -> str:
+    """Name the split models: a share is the mean over the model's sub-graphs that can be split."""
+    shares = {name: _model_split(model) for name, model in report.models.items()}
+    split = [
+        f"{name} always" if share > 1 - LEAST else f"{name} at {100 * share:.0f} % of its forks"
+        for name, share in shares.items()
+        if share >= LEAST
+    ]
+    several = len(report.predicted.classes) > 1
+    if not split and several and (local is None or local.class_shares != report.class_shares):
+        return (
+            "Every query stays on one server, as under local; what is chosen is how often servers of each "
+            "class are drawn, where local draws all alike."
+        )
+    if not split:
+        return "Every query stays on one server."
+    whole = [name for name in shares if shares[name] < LEAST]
+    stay = f"{whole[0]} stays" if len(whole) == 1 else "the others stay"
+    others = f"; {stay} on one server" if whole else ""
+    return f"Split: {', '.join(split)}{others}."
+
+
 def servers_finding(report: PlacementReport) -> str:
     """The executor class of the highest load, and the range of mean waits."""
     classes = report.predicted.classes
@@ -230,7 +265,8 @@ def best_so_far(search: SearchProgress) -> str:
     """
     last = search.steps[-1]
     of = counted(max(search.candidates, last.candidates), "candidate")
-    return f"Best of {of} so far: mean JCT {time_text(last.mean_s)} ({origin_words(last)})"
+    goal = f"{percent_text(last.late.mean)} late" if last.late else f"mean JCT {time_text(last.mean_s)}"
+    return f"Best of {of} so far: {goal} ({origin_words(last)})"
 
 
 def early_text(after_s: float) -> str:

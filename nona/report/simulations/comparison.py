@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from nona.arrays import Floats
 from nona.report.simulations.findings import REFERENCE, size_of
 from nona.results.document import Estimate
 from nona.results.simulation import Change, Changes, Measure, ReplicationMeans
-from nona.scenario.schema import Scenario, WorkloadRow
+from nona.scenario.schema import Scenario
 from nona.simulation.records import Records
 from nona.simulation.summary import Measured
 from nona.statistics import NO_INTERVAL, mean_interval, paired_difference, welch_interval
@@ -25,6 +26,7 @@ from nona.tables import CHANGE, KEPT, SHARE, TIME, Column, Filled, Kind, Table, 
 from nona.units import format_number, format_time
 
 Means = Mapping[str, ReplicationMeans]
+NO_MEANS: Means = MappingProxyType({})
 
 
 def replication_means(
@@ -54,10 +56,10 @@ class Pairing:
     paired: bool
     why: str
 
-    def text(self, old: Means, new: Means) -> str:
+    def text(self, old: Means = NO_MEANS, new: Means = NO_MEANS) -> str:
         """The pairing in words; where one run has more replications, over which ones the change is."""
         if not self.paired:
-            return f"Not paired ({self.why}): Welch's interval for independent runs."
+            return f"Not paired ({self.why}): intervals for independent runs."
         pairs = {n: (len(old[n].jct_s), len(now.jct_s)) for n, now in new.items() if n in old}
         text = "Paired by replication: both runs saw the same jobs."
         if all(before == after for before, after in pairs.values()):
@@ -71,21 +73,33 @@ class Pairing:
         )
 
 
-def pairing(old: Scenario, new: Scenario, warmups: tuple[int | None, int | None]) -> Pairing:
+def pairing(old: Scenario, new: Scenario, warmups: tuple[int | None, int | None] = (None, None)) -> Pairing:
     """Judge whether two scenarios measure the same jobs; ``warmups``: the numbers of jobs discarded."""
-    differ = {
-        "workload": _arriving(old) != _arriving(new),
-        "seed": old.seed != new.seed,
+    size = {
         "number of jobs": old.simulation.jobs != new.simulation.jobs,
         "warm-up": old.simulation.warmup != new.simulation.warmup or warmups[0] != warmups[1],
     }
+    return same_jobs(old, new, size)
+
+
+def same_jobs(old: Scenario, new: Scenario, more: Mapping[str, bool]) -> Pairing:
+    """The same where ``more`` says what else of the two runs differs."""
+    differ = {"workload": _arriving(old) != _arriving(new), "seed": old.seed != new.seed, **more}
     changed = [word for word, other in differ.items() if other]
     return Pairing(not changed, "another " + " and another ".join(changed) if changed else "")
 
 
-def _arriving(scenario: Scenario) -> list[WorkloadRow]:
-    """Return the queries without the fields that only judge their jobs after completion."""
-    return [row.model_copy(update={"slo": None}) for row in scenario.workload]
+def _arriving(scenario: Scenario) -> tuple[object, ...]:
+    """Return what arrives, without what judges it after completion and without those who decide on it."""
+    queries = [row.model_copy(update={"slo": None}) for row in scenario.workload]
+    calls, jobs = scenario.serverless, scenario.training
+    if calls is not None:
+        calls = calls.model_copy(update={"policies": ()})
+    if jobs is not None:
+        elastic = jobs.elastic and jobs.elastic.model_copy(update={"policies": ()})
+        jobs = jobs.model_copy(update={"policies": (), "elastic": elastic})
+    requests = [row.model_copy(update={"slo": None}) for row in scenario.language]
+    return queries, requests, calls, jobs
 
 
 def changes(old: Means, new: Means, paired: bool, level: float = 0.95) -> dict[str, Changes]:
@@ -96,7 +110,7 @@ def changes(old: Means, new: Means, paired: bool, level: float = 0.95) -> dict[s
     """
 
     def change(x: Sequence[float | None], y: Sequence[float | None]) -> Change:
-        return _change(x, y, paired, level)
+        return change_of(x, y, paired, level)
 
     return {
         name: Changes(
@@ -110,7 +124,10 @@ def changes(old: Means, new: Means, paired: bool, level: float = 0.95) -> dict[s
     }
 
 
-def _change(old: Sequence[float | None], new: Sequence[float | None], paired: bool, level: float) -> Change:
+def change_of(
+    old: Sequence[float | None], new: Sequence[float | None], paired: bool, level: float = 0.95
+) -> Change:
+    """One measure's change between two runs from its value in each replication."""
     x, y = (np.array([math.nan if v is None else v for v in values]) for values in (old, new))
     if paired:
         common = min(len(x), len(y))

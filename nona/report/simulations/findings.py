@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from nona.report.simulations.live import comparable
 from nona.report.text import Finding, listed, not_clear, verb
-from nona.report.times import TIME_UNITS, off_text
+from nona.report.times import off_text
 from nona.results.document import Estimate, OffRange
 from nona.results.simulation import Differences, Resources, Schedulers
 from nona.results.simulation_charts import LiveRun
@@ -75,8 +75,9 @@ def reference_for(schedulers: Schedulers, best: str) -> str | None:
 
 
 JCT_HINT = (
-    "JCT is the response time: from a job's arrival to its completion. Usually off: the 90 % range of true "
-    "task times, for those that a cost model made."
+    "JCT is the response time: from a job's arrival to its completion. Where intervals overlap, the "
+    "difference on the same jobs decides. Usually off: the 90 % range of true task times, for those that a "
+    "cost model made."
 )
 
 
@@ -106,6 +107,7 @@ def headline(
         lead = f"{best} is lowest{not_clear(level)}"
     else:
         lead = f"Mean JCT of {best}" if alone and not over else f"{best} is shortest"
+        lead += " by paired differences" if _overlaps(best, schedulers) else ""
     beside = (
         _sure_text(schedulers[best].jct_s, off.get(best)),
         _against(best, reference_for(schedulers, best), differences),
@@ -115,21 +117,28 @@ def headline(
     return Finding(lead, "; ".join(filter(None, beside)), mean, "Mean JCT", JCT_HINT)
 
 
+def _overlaps(best: str, schedulers: Schedulers) -> bool:
+    """Return whether the best one's interval overlaps with another's, so that a picture shows no winner."""
+    own = schedulers[best].jct_s.ci95
+    others = [s.jct_s.ci95 for name, s in schedulers.items() if name != best and not s.overloaded]
+    return own is not None and any(other is not None and other[0] <= own[1] for other in others)
+
+
 def _sure_text(value: Estimate, off: OffRange | None) -> str:
     """State a mean's precision: the interval of its simulation, and the range if modelled times are off.
 
     >>> _sure_text(Estimate(mean=0.006, ci95=(0.0058, 0.0062)), OffRange(low_s=0.0034, high_s=0.0107))
     '± 0.2 ms simulated (95 %); 3.4 to 11 ms if times are off as they usually are'
+    >>> _sure_text(Estimate(mean=0.0157, ci95=(0.01413, 0.01727)), None)
+    '± 1.57 ms simulated (95 %)'
     >>> _sure_text(Estimate(mean=0.006, ci95=None), None)
     'simulated, without an interval'
     """
-    half, mean = value.half_width, value.mean
-    if half is None or mean is None:
+    if value.mean is None or value.ci95 is None:
         text = "simulated, without an interval"
     else:
-        size, unit = next((f, u) for f, u in TIME_UNITS if abs(mean) >= f or f == TIME_UNITS[-1][0])
-        rounded = float(f"{half if half > 1e-9 * abs(mean) else 0.0:.2g}")
-        text = f"± {rounded / size:.4g} {unit} simulated (95 %)"
+        within = mean_text(value, format_time).removeprefix(format_time(value.mean)).strip()
+        text = f"{within} simulated (95 %)"
     return text if off is None else f"{text}; {off_text(off)}"
 
 

@@ -279,6 +279,11 @@ def _summary(system: LanguageSystem, runs: Sequence[Run], whole: Sequence[_Measu
         state_reason=reason,
         replications=len(runs),
         predicted=busiest,
+        runs={
+            "goodput": tuple(m.met.mean() for m in whole),
+            "ttft_s": tuple(run_mean(m.ttft_s) for m in whole),
+            "e2e_s": tuple(run_mean(m.e2e_s) for m in whole),
+        },
     )
 
 

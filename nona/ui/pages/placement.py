@@ -78,16 +78,17 @@ def _search_section(data: SolvedPlacement) -> None:
         if len(data.steps) >= WORTH:
             _steps(data.steps, "steps")
             st.caption(
-                "These times are from the short runs of the search. The placement above was simulated again, "
-                "with other random numbers, so its time differs."
+                "These figures are of the short runs of the search. The placement above was simulated again, "
+                "with other random numbers, so its own differs."
             )
 
 
 def _steps(steps: Sequence[SearchStep], key: str) -> None:
     if len(steps) >= WORTH:
-        alt = "Simulated mean JCT of the best placement so far over the seconds of the search"
+        what = "share of late jobs" if steps[-1].late else "mean JCT"
+        alt = f"Simulated {what} of the best placement so far over the seconds of the search"
         picture(steps_figure(steps), key=f"search-{key}", alt=alt)
-    table(tables.STEPS.of(steps), f"search-{key}-table", "The steps of the search")
+    table(tables.steps(steps), f"search-{key}-table", "The steps of the search")
 
 
 def _times_section(report: PlacementReport) -> None:

@@ -13,7 +13,9 @@ from nona.report.placements.text import (
     parts_of,
     plain_notes,
     split_finding,
+    verdict,
 )
+from nona.report.text import cut_inside
 from nona.report.times import off_text
 from nona.results import placement
 from nona.tables import kept_text, percent_text, time_text
@@ -24,13 +26,6 @@ from nona.ui.widgets.results import table, titled
 from nona.ui.widgets.terms import guide_link, term
 from nona.units import format_number
 
-LEAST = 5e-4  # of the probability: what is less splits nothing that counts
-
-
-def _model_split(model: placement.PlacedModel) -> float:
-    own = [s.split for s in model.subgraphs if s.has_interior]
-    return sum(own) / len(own) if own else 0.0
-
 
 def result_tiles(data: placement.PlacementOutcome) -> None:
     with st.container(border=True, key="placement-head"):
@@ -38,7 +33,7 @@ def result_tiles(data: placement.PlacementOutcome) -> None:
         with left:
             _hits(data) if comparison.is_slo(data.nona) else _mean(data)
         with right:
-            st.markdown(plain(verdict(data)))
+            st.markdown(plain(verdict(data.nona, data.local)))
     with st.grid(4, min_column_width=170):
         for fact in _facts(data):
             _small(fact)
@@ -129,33 +124,6 @@ def _others(data: placement.PlacementOutcome) -> str:
     return f"{local_text}; {comparison.against(data, 'spread')}"
 
 
-def verdict(data: placement.PlacementOutcome) -> str:
-    """Name the split models, how often each is split, and the origin of the placement."""
-    return f"{_split_text(data)} {comparison.origin_text(data.nona)}"
-
-
-def _split_text(data: placement.PlacementOutcome) -> str:
-    """Name the split models: a share is the mean over the model's sub-graphs that can be split."""
-    report, local = data.nona, data.local
-    shares = {name: _model_split(model) for name, model in report.models.items()}
-    split = [
-        f"{name} always" if share > 1 - LEAST else f"{name} at {100 * share:.0f} % of its forks"
-        for name, share in shares.items()
-        if share >= LEAST
-    ]
-    if not split and (local is None or local.class_shares != report.class_shares):
-        return (
-            "Every query stays on one server, as under local; what is chosen is how often servers of each "
-            "class are drawn, where local draws all alike."
-        )
-    if not split:
-        return "Every query stays on one server."
-    whole = [name for name in shares if shares[name] < LEAST]
-    stay = f"{whole[0]} stays" if len(whole) == 1 else "the others stay"
-    others = f"; {stay} on one server" if whole else ""
-    return f"Split: {', '.join(split)}{others}."
-
-
 def formula_notes(report: placement.PlacementReport) -> None:
     """The formula beside the simulation, what is proved of it, and its notes."""
     with st.expander("What the formula says, and what is proved", icon=":material/verified:"):
@@ -223,14 +191,13 @@ def _item(
 def _server(name: str, tasks: Sequence[str], number: int) -> Node:
     shown = list(tasks) if len(tasks) <= MOST_TASKS else [*tasks[: MOST_TASKS - 2]]
     hidden = len(tasks) - len(shown)
-    chips: list[Node] = [el("span", "chip", _short_text(t)) for t in shown]
+    chips: list[Node] = [el("span", "chip", cut_inside(t, 30)) for t in shown]
     if hidden:
-        chips += [el("span", "chip quiet", f"{hidden - 1} more"), el("span", "chip", _short_text(tasks[-1]))]
+        chips += [
+            el("span", "chip quiet", f"{hidden - 1} more"),
+            el("span", "chip", cut_inside(tasks[-1], 30)),
+        ]
     return el("div", "box", el("div", "name", name), *chips, __c="var(--c0)" if number == 0 else "var(--c1)")
-
-
-def _short_text(text: str) -> str:
-    return text if len(text) <= 30 else text[:14] + "…" + text[-15:]
 
 
 def charts(data: placement.PlacementOutcome) -> None:
