@@ -99,16 +99,20 @@ _WRITTEN: dict[Dimension, tuple[str, ...]] = {
 def quantity_text(value: float, dimension: Dimension) -> str | float:
     """``value`` (SI) as a string with the unit that makes it shortest, or as a number.
 
-    :func:`parse_quantity` gives exactly ``value`` back.
+    :func:`parse_quantity` gives exactly ``value`` back. Times have the unit that :func:`format_time` shows.
 
     >>> quantity_text(0.04, "time"), quantity_text(3.125e9, "bandwidth"), quantity_text(0.4, "fraction")
     ('40 ms', '25 Gbit/s', 0.4)
+    >>> quantity_text(0.15, "time"), quantity_text(0.5, "time"), quantity_text(1.5, "time")
+    ('150 ms', '500 ms', '1.5 s')
     """
     candidates = []
     for unit in _WRITTEN[dimension]:
         number = f"{value / float(UNITS[dimension][unit]):.12g}"
         text = f"{number}/s" if dimension == "rate" else f"{number} {unit}"
         if "e" not in number and parse_quantity(text, dimension) == value:
+            if dimension == "time" and abs(float(number)) >= 1:
+                return text
             candidates.append(text)
     return min(candidates, key=len) if candidates else value
 

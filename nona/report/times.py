@@ -271,10 +271,15 @@ def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
     low = max(parts.mean_s - math.hypot(parts.mean_s - low, parts.mean_s - below), 0.0)
     if high is not None:
         high = parts.mean_s + math.hypot(high - parts.mean_s, above - parts.mean_s)
-    ends = None if high is None else (f"{low:.2g}", f"{high:.2g}")
-    if ends is not None and (ends[0] == ends[1] or ends == (f"{below:.2g}", f"{above:.2g}")):
+    if high is not None and len({*_rounded(low, high)}) == 1:
+        return None
+    if parts.ci95 is not None and high is not None and _rounded(low, high) == _rounded(below, above):
         return None
     return OffRange(low_s=low, high_s=high)
+
+
+def _rounded(*values: float) -> list[float]:
+    return [float(f"{value:.2g}") for value in values]
 
 
 def _moved(parts: MeanParts, factor: float) -> float | None:

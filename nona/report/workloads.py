@@ -105,15 +105,17 @@ def load_text(
     """A sentence on the utilisation of a resource and the rates that would saturate it.
 
     The queries take ``least`` of it at best, and ``most`` where executors are drawn alike. ``busy``: with
-    batches, in which the queries need that, the share of the time in which they work now.
+    batches, in which the queries need that, the share of the time in which they work now. What they take of
+    the link is that of the last placement.
 
     >>> load_text("executors", 0.2, 0.4)
     'The mix and the background fill 60 % of the executors; 2 times the rate saturates them.'
     >>> load_text("executors", 0.0, 0.2, 0.4)
     'The mix fills 20 % of the fullest executors at best, 40 % under local, which draws them blindly; \
 5 times the rate saturates them at best, 2.5 times under local.'
-    >>> load_text("link", 0.0, 1.5)
-    'The mix asks for 150 % of the link: it is overloaded; 0.667 times the rate saturates it.'
+    >>> load_text("link", 0.0, 0.3), load_text("link", 0.0, 1.5)
+    ('As last placed, the mix fills 30 % of the link; 3.33 times the rate saturates it.', \
+'As last placed, the mix asks for 150 % of the link: it is overloaded; 0.667 times the rate saturates it.')
     >>> load_text("executors", 0.0, 0.237, busy=0.695)
     'In full batches the mix would need 23.7 % of the executors, which are busy about 70 % of the time now, \
 in smaller ones; 4.22 times the rate saturates them.'
@@ -121,6 +123,7 @@ in smaller ones; 4.22 times the rate saturates them.'
     pronoun, several = "it" if what == "link" else "them", most is not None and most > 1.005 * least
     factors = [(1 - background) / q if q > 0 else math.inf for q in (least, least if most is None else most)]
     who, s = ("The mix and the background", "") if background > 0 else ("The mix", "s")
+    who = f"As last placed, {who[0].lower()}{who[1:]}" if what == "link" else who
     tail = "queries send nothing"
     if math.isfinite(factors[0]):
         tail = f"{format_number(factors[0])} times the rate saturates {pronoun}"

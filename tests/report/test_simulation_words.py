@@ -93,6 +93,11 @@ def test_what_changed_is_said_in_words():
     assert change_text(before, eight(name="other")) == ""
     size = {"jobs": 1, "replications": 1, "warmup": 1, "precision": 0.1}
     assert change_text(before, eight(seed=9, simulation=size)).endswith(", and 1 more change")
+    whole = scenario_changes(before, eight(seed=9, simulation=size))
+    for longest in range(10, 120):
+        told = change_text(before, eight(seed=9, simulation=size), longest=longest)
+        shown = told.partition(", and ")[0].split(", ")
+        assert told == f"{len(whole)} changes" or (len(told) <= longest and shown == whole[: len(shown)])
 
 
 @pytest.mark.parametrize("name", query_scenario_names())

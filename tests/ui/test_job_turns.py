@@ -16,6 +16,8 @@ from sizes import examples
 
 from nona.errors import JobError
 from nona.sources.samples import shipped_scenario
+from nona.study.race import SLOWER
+from nona.ui.jobs import expected
 from nona.ui.jobs import registry as room
 from nona.ui.jobs.expected import EXPECTED, about_text, expected_s
 from nona.ui.jobs.kinds import KINDS
@@ -322,6 +324,29 @@ def test_every_kind_of_job_that_a_button_starts_is_expected_to_take_a_time_that_
         assert 0 < expected_s(kind, small, options) <= expected_s(kind, large, options)
     assert expected_s("simulate", large, {}) > 20 * expected_s("simulate", small, {})
     assert expected_s("grid", small, asked["grid"]) > expected_s("sweep", small, sweep)
+
+
+def test_until_code_is_compiled_a_run_is_expected_to_take_as_long_as_simpy_but_for_what_changes_over(
+    monkeypatch,
+):
+    scenario = shipped_scenario("slides_example")
+    few, many = (
+        scenario.model_copy(
+            update={"simulation": scenario.simulation.model_copy(update={"jobs": jobs, "replications": 20})}
+        )
+        for jobs in (100, 20_000)
+    )
+    chosen = {"schedulers": tuple(s for s in scenario.schedulers if s.name == "local")}
+    few, many = few.model_copy(update=chosen), many.model_copy(update=chosen)
+    times = {}
+    for ready in (True, False):
+        monkeypatch.setattr(expected, "is_ready", lambda family="queries", ready=ready: ready)
+        times[ready] = [expected_s("simulate", s, {}) - expected.START_S for s in (few, many)]
+    assert times[False][0] == pytest.approx(SLOWER * times[True][0])
+    one_s = times[True][1] / 20
+    changes_over_s = expected.COMPILE_S["queries"] + SLOWER * one_s + times[True][1]
+    assert times[False][1] == pytest.approx(changes_over_s)
+    assert changes_over_s < SLOWER * times[True][1]
 
 
 def test_what_jobs_took_corrects_what_is_expected_of_the_next_one():

@@ -12,7 +12,7 @@ from nona.placement.fixed import local_placement, spread_placement
 from nona.report.placements import comparison
 from nona.report.placements import text as words
 from nona.report.placements.figures import link_waits_figure
-from nona.report.placements.tables import STEPS
+from nona.report.placements.tables import steps as rows_of
 from nona.report.times import off_text
 from nona.results.placement import PlacedConfiguration, PlacedSubgraph, PredictedLink, SearchProgress
 from nona.study import preparation, simulation
@@ -110,7 +110,7 @@ def test_the_live_panel_shows_the_steps_of_the_search():
     assert not first.get("plotly_chart")
     at = AppTest.from_function(page, kwargs={"steps": steps}).run()
     assert "Best of 17 candidates so far" in at.markdown[0].value
-    wanted = STEPS.of(SearchProgress.from_json({"steps": steps}).steps).frame().data.to_dict("records")
+    wanted = rows_of(SearchProgress.from_json({"steps": steps}).steps).frame().data.to_dict("records")
     assert at.dataframe[0].value.to_dict("records") == wanted
     assert len(at.get("plotly_chart")) == 1
 

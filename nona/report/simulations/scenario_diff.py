@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from nona.report.clusters import layout_name
+from nona.report.text import counted
 from nona.scenario.schema import Scenario, numbered
 from nona.scenario.words import Words, inside, words
 
@@ -37,15 +38,22 @@ def scenario_changes(old: Scenario, new: Scenario) -> list[str]:
     return list(_differences(_plain(old, one), _plain(new, one), ""))
 
 
-def change_text(old: Scenario, new: Scenario, parts: Collection[str] = ()) -> str:
-    """The first few differences in one line; empty if there are none. ``parts``: only in these keys."""
+def change_text(old: Scenario, new: Scenario, parts: Collection[str] = (), longest: int | None = None) -> str:
+    """The first few differences in one line; empty if there are none.
+
+    ``parts``: only in these keys. ``longest``: letters of the line, in which every difference stands whole.
+    """
     if parts:
         same = {key: getattr(old, key) for key in type(old).model_fields if key not in parts}
         new = new.model_copy(update=same)
     changes = scenario_changes(old, new)
-    more = len(changes) - MOST
-    rest = f", and {more} more change{'s' * (more > 1)}" if more > 0 else ""
-    return ", ".join(changes[:MOST]) + rest
+    for most in range(min(MOST, len(changes)), 0, -1):
+        more = len(changes) - most
+        rest = f", and {counted(more, 'more change')}" if more > 0 else ""
+        line = ", ".join(changes[:most]) + rest
+        if longest is None or len(line) <= longest:
+            return line
+    return counted(len(changes), "change") if changes else ""
 
 
 def _plain(scenario: Scenario, without: Collection[str]) -> dict[str, Any]:

@@ -129,6 +129,13 @@ HOW_TO = (
         (("simulation-view", "Run"),),
     ),
     HowTo(
+        "see who wins, and what to change?",
+        "Below a run's charts: why the best one wins, and what an overloaded one needs.",
+        "simulation",
+        (("simulation-view", "Run"),),
+        also="advice, recommendation, remedy, overload",
+    ),
+    HowTo(
         "keep, find or share a run?",
         "Finished runs are listed there; *Share* makes a file or a link.",
         "runs",

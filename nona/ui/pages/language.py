@@ -31,6 +31,7 @@ from nona.report.language.tables import (
 from nona.report.simulations.timeline import trace_text
 from nona.report.text import counted
 from nona.results.language import LanguageRun
+from nona.scenario.schema import Scenario
 from nona.scenario.words import words
 from nona.ui.form import field, fields
 from nona.ui.pages.run_page import RunPage, Tab
@@ -42,12 +43,12 @@ from nona.ui.widgets.policy_choice import pick_entries, policy_entries
 from nona.ui.widgets.results import chart, show_finding, table
 
 
-def _summary(state: AppState) -> Sequence[str]:
-    size = state.scenario.simulation
+def _summary(scenario: Scenario) -> Sequence[str]:
+    size = scenario.simulation
     return [
-        listed([r.name for r in state.scenario.routers]),
+        listed([r.name for r in scenario.routers]),
         f"{counted(size.jobs, 'request')} × {counted(size.replications, 'run')}",
-        f"seed {state.scenario.seed}",
+        f"seed {scenario.seed}",
     ]
 
 

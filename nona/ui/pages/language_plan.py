@@ -9,6 +9,7 @@ import streamlit as st
 from nona.report.language.tables import language_plan_finding, option_notes, options_table, plan_notes
 from nona.results.language import LanguageOption, LanguagePlan, LanguagePlanned
 from nona.scenario.plan import TargetSpec
+from nona.scenario.schema import Scenario
 from nona.study.language.plan import MOST_JOBS, opened_option
 from nona.tables import share_text
 from nona.ui.form import entry_field, form
@@ -22,16 +23,16 @@ from nona.ui.widgets.fields import button, field_error, listed, plain
 from nona.ui.widgets.results import show_finding, table
 
 
-def _summary(state: AppState) -> Sequence[str]:
-    spec = state.scenario.plan
+def _summary(scenario: Scenario) -> Sequence[str]:
+    spec = scenario.plan
     if spec is None:
         return []
     return [
         f"{share_text(spec.hit)} of the requests in time",
         f"targets of {listed(list(spec.targets))}" if spec.targets else "",
         listed([offer.gpu for offer in spec.offers]) or "the GPUs of the cluster",
-        listed([engine.text for engine in spec.engines]) or roles_text(state),
-        listed([router.name for router in state.scenario.routers]),
+        listed([engine.text for engine in spec.engines]) or roles_text(scenario),
+        listed([router.name for router in scenario.routers]),
     ]
 
 

@@ -20,6 +20,7 @@ from nona.results.placement import (
     WorkingLine,
     WorkingModel,
 )
+from nona.scenario.schema import Scenario
 from nona.scenario.words import words
 from nona.study.language.sizes import engine_sizes, own_rate
 from nona.study.tested_range import like_cases_text
@@ -43,9 +44,8 @@ def _objective_choice(state: AppState) -> None:
         field(state, "objective")
 
 
-def _summary(state: AppState) -> list[str]:
-    value = state.shown(("objective",))
-    return [f"Objective: {words('objective').choices.get(value, str(value))}"]
+def _summary(scenario: Scenario) -> list[str]:
+    return [f"Objective: {words('objective').choices[scenario.objective]}"]
 
 
 WORTH = 2  # steps: fewer need no figure

@@ -180,9 +180,9 @@ def batch_fields(state: AppState) -> None:
         _rows(state, BATCHES, count, ("size", "delay"), "batch", {"size": 4}, hint)
 
 
-def roles_text(state: AppState) -> str:
+def roles_text(scenario: Scenario) -> str:
     """The roles of the cluster's engines."""
-    engines = (group.engine for group in state.scenario.cluster.servers)
+    engines = (group.engine for group in scenario.cluster.servers)
     apart = any(engine is not None and engine.role != "both" for engine in engines)
     return f"prefill and decode {'apart' if apart else 'together'}, as in the cluster"
 
@@ -191,7 +191,7 @@ def engine_fields(state: AppState) -> None:
     """Engine settings on offer; without any, those of the cluster's engines."""
     spec = state.scenario.plan
     with st.expander("Roles (prefill, decode) and settings of engines", icon=":material/tune:"):
-        st.caption(f"Each is tried on every offer. Without a row here: {roles_text(state)}.")
+        st.caption(f"Each is tried on every offer. Without a row here: {roles_text(state.scenario)}.")
         hint = "Other settings to try on every offer."
         count = len(spec.engines) if spec else 0
         keys = ("roles", "scheduler", "budget", "sequences", "prefix_cache")

@@ -9,6 +9,7 @@ import streamlit as st
 from nona.planning.offers import gpu_text
 from nona.planning.prices import growth_text
 from nona.scenario.plan import NOT_ASKED
+from nona.scenario.schema import Scenario
 from nona.scenario.words import words
 from nona.schedulers.registry import SCHEDULERS
 from nona.store.contents import scenario_of
@@ -210,8 +211,8 @@ def controls(state: AppState) -> None:
         _search(state)
 
 
-def summary(state: AppState) -> list[str]:
-    spec = state.scenario.plan
+def summary(scenario: Scenario) -> list[str]:
+    spec = scenario.plan
     if spec is None:
         return []
     names = [gpu_text(o.gpu, o.mig) for o in spec.offers]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from textwrap import shorten
 from typing import Generic, TypeVar
 
 import streamlit as st
@@ -12,6 +11,7 @@ import streamlit as st
 from nona.report.simulations.scenario_diff import change_text
 from nona.results.document import Document, Outcome
 from nona.scenario.file import scenario_hash
+from nona.scenario.schema import Scenario
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.jobs.registry import Job
 from nona.ui.pages.runs import ToSave, save_popover
@@ -86,12 +86,13 @@ class Tab(Generic[D]):
 class RunPage(Run[D]):
     """A page around a run: settings that fold into a line, the run, its tabs, and how to keep it.
 
-    ``summary`` are the parts of that line, ``fields`` draws the settings. ``save`` says what is saved of a
+    ``summary`` are the parts of that line, of the scenario that runs while one does; ``fields`` draws the
+    settings. ``save`` says what is saved of a
     result, by default the result itself. ``evidence``: a tab of the Evidence page, and what says in a line
     how far its study supports a result; empty where it does not fit.
     """
 
-    summary: Callable[[AppState], Sequence[str]]
+    summary: Callable[[Scenario], Sequence[str]]
     fields: Callable[[AppState], object]
     tabs: Mapping[str, Tab[D]] = field(default_factory=dict)
     files: Callable[[AppState, D], Files]
@@ -103,7 +104,7 @@ class RunPage(Run[D]):
 def run_page(state: AppState, page: RunPage[D]) -> None:
     """Draw the whole page."""
     job_id = state.jobs.get(page.kind)
-    line = [*page.summary(state), _takes(state, page)]
+    line = [*page.summary(_told(state, page.kind)), _takes(state, page)]
     settings = summary_bar(f"{page.kind}-controls", line, job_id, lambda: _buttons(state, page))
     with settings:
         page.fields(state)
@@ -122,6 +123,11 @@ def run_page(state: AppState, page: RunPage[D]) -> None:
             with tab:
                 _tab(state, page, page.tabs[name], data)
     guide_link(*page.guide)
+
+
+def _told(state: AppState, kind: str) -> Scenario:
+    """The scenario of whose settings the line tells: while a job runs, that of the job."""
+    return state.asked.get(kind, state.scenario) if _runs(state, kind) else state.scenario
 
 
 def _to_save(state: AppState, kind: str, data: object) -> ToSave | None:
@@ -290,11 +296,11 @@ def _result(state: AppState, run: Run[D]) -> D | None:
     data = state.held(run.kind, run.of)
     if data is None or _runs(state, run.kind) or not _is_stale(state, run):
         return data
-    changes = changes_since(state, run.kind)
-    if state.results[run.kind].of in ("", state.scenario.name):
-        _stale_note(state, run, changes)
+    result = state.results[run.kind]
+    if result.of in ("", state.scenario.name):
+        _stale_note(state, run, changes_since(state, run.kind))
         return data
-    return data if another_is_shown(state, run.kind, changes) else None
+    return data if another_is_shown(state, run.kind, result.scenario) else None
 
 
 MOST_LINE = 150  # letters of what is said of a result of another scenario: one line
@@ -305,13 +311,17 @@ def earlier_key(kind: str, job_id: str) -> str:
     return f"earlier-{kind}-{job_id}"
 
 
-def another_is_shown(state: AppState, kind: str, changes: str) -> bool:
-    """Draw a line with a switch in place of a result of another scenario; whether it is switched on."""
-    result, noun = state.results[kind], KINDS.find(kind).noun
+def another_is_shown(state: AppState, kind: str, origin: Scenario | None) -> bool:
+    """Draw a line with a switch in place of a result of another scenario; whether it is switched on.
+
+    ``origin``: the scenario of the result, where that is known.
+    """
+    result, job = state.results[kind], KINDS.find(kind)
     with st.container(horizontal=True, vertical_alignment="center", key=f"of-another-{kind}"):
-        differs = f": {changes}" if changes else ""
-        text = f"The last {noun} is of “{result.of}”, not of “{state.scenario.name}”{differs}."
-        st.caption(plain(shorten(text, MOST_LINE, placeholder=" …")), width="content")
+        text = f"The last {job.noun} is of “{result.of}”, not of “{state.scenario.name}”"
+        room = MOST_LINE - len(text)
+        changes = "" if origin is None else change_text(origin, state.scenario, job.parts, room)
+        st.caption(plain(f"{text}: {changes}." if changes else f"{text}."), width="content")
         return st.toggle("Show it", key=earlier_key(kind, result.job_id), persist_state="session")
 
 

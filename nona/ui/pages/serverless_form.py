@@ -11,12 +11,13 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.gpu_sharing.registry import WAYS
 from nona.report.text import counted
+from nona.scenario.schema import Scenario
 from nona.scenario.words import words
 from nona.serverless.policies.registry import POLICIES
 from nona.study.planning.question import cost_note
 from nona.study.serverless.preparation import prices_by_gpu
 from nona.ui.form import field, fields, form
-from nona.ui.session.editing import PlacePath
+from nona.ui.session.editing import PlacePath, Written
 from nona.ui.session.state import AppState
 from nona.ui.widgets.fields import listed, plain
 from nona.ui.widgets.policy_choice import option_popover, pick_entries, policy_entries
@@ -69,14 +70,16 @@ class OwnSettings:
     keys: frozenset[str] = frozenset()
 
 
-def preset_name(state: AppState, preset: Preset) -> str:
+def preset_of(scenario: Scenario, preset: Preset) -> str:
     """Name what a setting of the scenario is: a preset, ``own``, or ``rows``."""
-    value = state.value(preset.path) if state.scenario.serverless else None
-    if value is None:
-        return ROWS
-    if preset.key in state.choices.of(OwnSettings).keys:
-        return OWN
-    return next((name for name, named in preset.values.items() if named == value), OWN)
+    value = Written(scenario).at(preset.path) if scenario.serverless else None
+    return ROWS if value is None else next((n for n, named in preset.values.items() if named == value), OWN)
+
+
+def preset_name(state: AppState, preset: Preset) -> str:
+    """The same, where a preset's value may be meant as one's own."""
+    named = preset_of(state.scenario, preset)
+    return OWN if named != ROWS and preset.key in state.choices.of(OwnSettings).keys else named
 
 
 def choose_preset(state: AppState, preset: Preset) -> bool:
@@ -181,20 +184,20 @@ def controls(state: AppState) -> None:
     _platform_controls(state)
 
 
-def summary(state: AppState) -> list[str]:
+def summary(scenario: Scenario) -> list[str]:
     """The settings in one line."""
-    spec, size = state.scenario.serverless, state.scenario.simulation
+    spec, size = scenario.serverless, scenario.simulation
     if spec is None:
         return []
-    slo, load = preset_name(state, SLO), preset_name(state, LOAD)
+    slo, load = preset_of(scenario, SLO), preset_of(scenario, LOAD)
     return [
         listed([p.name for p in spec.policies]),
         "each row's SLO" if slo == ROWS else f"{slo} SLO",
         "each row's rate" if load == ROWS else f"{load} load",
         WAYS.find(spec.sharing.mode).title,
-        counted(state.scenario.cluster.servers[0].count, "node"),
+        counted(scenario.cluster.servers[0].count, "node"),
         f"{size.jobs:,} calls × {counted(size.replications, 'run')}",
-        f"seed {state.scenario.seed}",
+        f"seed {scenario.seed}",
     ]
 
 

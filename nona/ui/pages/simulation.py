@@ -16,6 +16,7 @@ from nona.report.simulations.findings import shortest
 from nona.report.simulations.scenario_diff import change_text
 from nona.report.simulations.tables import SUMMARY, figures
 from nona.report.text import counted
+from nona.scenario.schema import Scenario
 from nona.schedulers.expert import SCHEDULER, part_numbers
 from nona.schedulers.registry import SCHEDULERS
 from nona.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
@@ -200,13 +201,13 @@ def _parts(state: AppState, row: int, label: str) -> None:
     st.caption(plain(f"Tasks to place: {', '.join(tasks[:SHOWN_TASKS]) or 'none, it is a chain'}{more}"))
 
 
-def _summary(state: AppState) -> list[str]:
-    size = state.scenario.simulation
+def _summary(scenario: Scenario) -> list[str]:
+    size = scenario.simulation
     return [
-        listed([s.name for s in state.scenario.schedulers]),
+        listed([s.name for s in scenario.schedulers]),
         f"{counted(size.jobs, 'job')} × {counted(size.replications, 'run')}",
         "" if size.precision is None else f"to {share_text(size.precision, 1)}",
-        f"seed {state.scenario.seed}",
+        f"seed {scenario.seed}",
     ]
 
 
@@ -231,10 +232,9 @@ def _shown(state: AppState) -> Kept | None:
     run, job = shown_run(state), current_job(state, "simulate")
     if run is None or not state.is_stale("simulate") or (job is not None and job.unfinished):
         return run
-    changes = change_text(run.data.scenario, state.scenario, KINDS.find("simulate").parts)
     if run.data.about.name != state.scenario.name:
-        return run if another_is_shown(state, "simulate", changes) else None
-    run_note(state, run, changes)
+        return run if another_is_shown(state, "simulate", run.data.scenario) else None
+    run_note(state, run, change_text(run.data.scenario, state.scenario, KINDS.find("simulate").parts))
     return run
 
 

@@ -67,9 +67,8 @@ def _answer(state: AppState, data: HoldsOutcome) -> None:
     _sentences(data)
     alt = "Each target with what the cluster gives, and the verdict"
     table(HELD.of(data.report.targets), "holds-targets", alt, "does_it_hold")
-    other = (
-        "" if data.report.option.verdict == "keeps" else " Another scheduler may keep what this one misses."
-    )
+    missed = data.report.option.verdict == "misses"
+    other = " Under another scheduler it may hold." if missed else ""
     st.caption(plain(f"{holds_note(data.report)}{other} Version {data.about.hash}."))
 
 

@@ -16,6 +16,7 @@ from nona.report.training.findings import hours_text, job_label, jobs_text
 from nona.report.training.tables import ELASTIC_JOBS, changes, policies
 from nona.report.training.text import setting_text
 from nona.results.elastic import ElasticHistory, ElasticJobOutcome, ElasticLive, ElasticTrace
+from nona.scenario.schema import Scenario
 from nona.scenario.training import ElasticSpec, ProfilesSpec
 from nona.study.training.elastic import MOST_GPUS, MOST_NODES, expected_s, expected_text
 from nona.tables import share_text
@@ -55,17 +56,20 @@ def _elastic_controls(state: AppState, spec: ElasticSpec) -> None:
         field(state, "seed")
 
 
-def _summary(state: AppState, spec: ElasticSpec) -> list[str]:
-    group = state.scenario.cluster.servers[0]
+def _summary(scenario: Scenario) -> list[str]:
+    group, part = scenario.cluster.servers[0], scenario.training
+    spec = None if part is None else part.elastic
+    if part is None or spec is None:
+        return []
     return [
-        jobs_text(state.scenario.training) if state.scenario.training else "",
+        jobs_text(part),
         f"{counted(group.count, 'node')} with {counted(group.gpus, 'GPU')}",
         listed([p.name for p in spec.policies]),
         f"ticks of {hours_text(spec.tick)}",
         f"interference {share_text(spec.interference)}" if spec.interference else "",
-        _link_text(state) if spec.link else "",
-        counted(state.scenario.simulation.replications, "run"),
-        f"seed {state.scenario.seed}",
+        _link_text(scenario) if spec.link else "",
+        counted(scenario.simulation.replications, "run"),
+        f"seed {scenario.seed}",
     ]
 
 
@@ -166,8 +170,8 @@ def _link(state: AppState, spec: ElasticSpec) -> None:
         field(state, "background.network.utilization", "Background traffic")
 
 
-def _link_text(state: AppState) -> str:
-    network, others = state.scenario.cluster.network, state.scenario.background.network
+def _link_text(scenario: Scenario) -> str:
+    network, others = scenario.cluster.network, scenario.background.network
     return f"link of {format_bandwidth(network.capacity)}, {share_text(others.utilization)} used by others"
 
 
@@ -374,7 +378,7 @@ def elastic_page(state: AppState, spec: ElasticSpec) -> None:
         kind="training-elastic",
         label="Run the policies",
         of=ElasticHistory,
-        summary=lambda state: _summary(state, spec),
+        summary=_summary,
         fields=lambda state: _elastic_controls(state, spec),
         live=_live,
         answer=answer,

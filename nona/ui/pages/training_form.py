@@ -13,6 +13,7 @@ from nona.hardware.device import devices
 from nona.planning.prices import Price, listed_prices
 from nona.report.text import counted
 from nona.report.training.findings import hours_text, jobs_text
+from nona.scenario.schema import Scenario
 from nona.scenario.words import words
 from nona.sources.opening import edited
 from nona.study.planning.question import cost_note
@@ -365,13 +366,13 @@ def controls(state: AppState) -> None:
         _switch_fields(state)
 
 
-def summary(state: AppState) -> list[str]:
+def summary(scenario: Scenario) -> list[str]:
     """The settings in one line."""
-    spec = state.scenario.training
+    spec = scenario.training
     if spec is None:
         return []
     gpus: dict[str, int] = {}
-    for g in state.scenario.cluster.servers:
+    for g in scenario.cluster.servers:
         gpus[g.gpu] = gpus.get(g.gpu, 0) + g.count * g.gpus
     return [
         jobs_text(spec),
@@ -384,6 +385,6 @@ def summary(state: AppState) -> list[str]:
         "users' estimates" if spec.estimates else "",
         "estimated pairs" if spec.estimator else "",
         f"rounds of {hours_text(spec.round)}",
-        counted(state.scenario.simulation.replications, "run"),
-        f"seed {state.scenario.seed}",
+        counted(scenario.simulation.replications, "run"),
+        f"seed {scenario.seed}",
     ]

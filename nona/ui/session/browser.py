@@ -153,6 +153,8 @@ class Tabs:
     (None, None)
     >>> tabs.connected("ann"), tabs.connected("bob"), tabs.connected("carl")
     (True, False, False)
+    >>> tabs.count("ann")
+    1
     """
 
     def __init__(self, is_there: Callable[[str], bool]) -> None:
@@ -174,9 +176,13 @@ class Tabs:
             there = {s for s in self._sessions.get(owner, ()) if self._is_there(s)}
             self._sessions[owner] = there | {session}
 
-    def connected(self, owner: str) -> bool:
+    def count(self, owner: str) -> int:
+        """How many sessions of ``owner`` are connected."""
         with self._lock:
-            return any(map(self._is_there, self._sessions.get(owner, ())))
+            return sum(map(self._is_there, self._sessions.get(owner, ())))
+
+    def connected(self, owner: str) -> bool:
+        return self.count(owner) > 0
 
 
 def _is_connected(session: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from nona.errors import NonaError, ScenarioError
 from nona.report.simulations.report import SimulatedRun
 from nona.report.simulations.scenario_diff import change_text
+from nona.results.saved import MOST_NAME
 from nona.scenario.file import dump_scenario, scenario_hash
 from nona.scenario.gate import place_text
 from nona.scenario.schema import Scenario
@@ -140,7 +141,8 @@ def run_name(last: Scenario | None, now: Scenario) -> str:
     """A run of the scenario ``now``: its name, and what changed since the run before."""
     if last is None or last.name != now.name:
         return now.name
-    return f"{now.name}: {change_text(last, now) or 'the same again'}"
+    changes = change_text(last, now, longest=MOST_NAME - len(now.name) - 2)
+    return f"{now.name}: {changes or 'the same again'}"
 
 
 OPENED = "opening "

@@ -189,6 +189,11 @@ def whose() -> str:
     return str(st.session_state.get(_TOKEN, ""))
 
 
+def is_open_twice() -> bool:
+    """Whether another tab shows this session too."""
+    return tabs_of_owners().count(whose()) > 1
+
+
 def session_state() -> AppState:
     """The state of this session, for app.py; a reloaded page finds its own by its browser's cookie.
 

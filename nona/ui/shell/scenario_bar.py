@@ -24,6 +24,7 @@ from nona.ui.session.kept import choices, take_choices
 from nona.ui.session.opening import Problems, new_scenario, take_scenario, with_plain_names
 from nona.ui.session.share import LONGEST, MOST_CHOICES, PARAMETER, Shared, held_text, pack, unpack
 from nona.ui.session.state import AppState
+from nona.ui.session.workspace import is_open_twice
 from nona.ui.session.workspace_files import DAMAGE
 from nona.ui.shell.equivalents import bundle_file_name, scenario_file_name
 from nona.ui.shell.notices import missing
@@ -173,6 +174,8 @@ def scenario_bar(state: AppState) -> None:
     field(state, "name", more="Press Enter to apply.")
     if len(state.scenario.name) > FITTING:
         st.caption(plain(state.scenario.name))
+    if is_open_twice():
+        st.caption("Open in another tab too: both change this scenario.")
     _steps(state)
     _file_menu(state)
 
@@ -225,7 +228,7 @@ def _hint(state: AppState, steps: Sequence[tuple[str, Moment]]) -> str:
     if not steps:
         return ""
     place, moment = steps[-1]
-    return shorten(_said(state.scenario, moment.scenario, place), LONGEST_NAME, placeholder=" …")
+    return _said(state.scenario, moment.scenario, place)
 
 
 def _step(state: AppState, done: str) -> None:
@@ -235,14 +238,14 @@ def _step(state: AppState, done: str) -> None:
         state.undo()
     else:
         state.redo()
-    state.tell(shorten(f"{done}: {_said(before, state.scenario, place)}", LONGEST_NAME, placeholder=" …"))
+    state.tell(f"{done}: {_said(before, state.scenario, place)}")
 
 
 def _said(before: Scenario, after: Scenario, place: str) -> str:
     """Describe the change: both names if another scenario was opened, else the difference, else the place."""
     if before.name != after.name:
-        return f"“{before.name}” → “{after.name}”"
-    return change_text(before, after) or place
+        return shorten(f"“{before.name}” → “{after.name}”", LONGEST_NAME, placeholder=" …")
+    return change_text(before, after, longest=LONGEST_NAME) or place
 
 
 def _downloads(state: AppState) -> None:

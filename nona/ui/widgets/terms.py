@@ -61,13 +61,13 @@ def term(name: str, shown: str = "") -> str:
 
 
 def page_terms(page: str, of_language: bool) -> None:
-    """The terms of a page in one line, where it has any."""
+    """The terms of a page in one line; the surround shows those of which the page has the word now."""
     names = (
         OF_LANGUAGE if of_language and page in ("Simulation", "Plan", "Placement") else ON_PAGES.get(page, ())
     )
     if names:
         with st.container(key="page-terms"):
-            st.caption("Terms on this page: " + " · ".join(term(name) for name in names))
+            st.caption("Terms on this page: " + " ".join(term(name) for name in names))
 
 
 GUIDE_PARAMETER = "section"

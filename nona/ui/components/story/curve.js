@@ -1,4 +1,4 @@
-// Mean JCT over the link's load: simulated as dots with intervals, by formula as lines.
+// Mean JCT over the link's load: simulated as symbols with intervals, by formula as lines.
 class Curve {
   constructor(root, choose) {
     this.choose = choose;
@@ -31,7 +31,7 @@ class Curve {
       );
       entry.append(look.title);
     }
-    html("span", "how", this.legend, "dots: simulated, with 95 % intervals; lines: formula");
+    html("span", "how", this.legend, "symbols: simulated, with 95 % intervals; lines: formula");
     html("span", "how", this.legend, `▲: simulated, above ${data.most_ms} ms`);
     const w = Math.max(260, this.root.clientWidth || 600),
       h = 200,

@@ -6,6 +6,7 @@ const OWN_KEYS =
 const WRITTEN = ":is([data-testid=stMarkdownContainer], [data-testid=stCaptionContainer]) :is(p, li)"; // not page links
 const BEGIN_MS = 300; // a key that was told has made the script run by then
 const REST_MS = 150; // how long the script rests when it is done: on the way to another page it rests shortly
+const TERMS_MS = 250;
 const PATIENCE_MS = 5000; // for the end of a run, before a key cuts it off
 let pressed = null; // the demo's key that waits for the script: its step, the place it was pressed at, until when
 let told = { at: Number.NEGATIVE_INFINITY }; // the last one that was told: its step, its place, when
@@ -73,6 +74,7 @@ class Surround {
     this.observer.disconnect();
     cancelAnimationFrame(this.frame);
     clearTimeout(this.later);
+    clearTimeout(this.terms);
   }
   soon() {
     cancelAnimationFrame(this.frame);
@@ -82,6 +84,8 @@ class Surround {
       focusPalette();
       this.showOpenTabs();
       takeScheme();
+      clearTimeout(this.terms);
+      this.terms = setTimeout(showTerms, TERMS_MS); // once, after all that changes at a time
       for (const wait of [0, 100, 300]) setTimeout(makeRoom, wait); // it is moved a few times as it opens
     });
   }
@@ -180,6 +184,24 @@ function makeRoom() {
   const up = button.top - 4 - Math.min(height, body.scrollHeight + 2) - top;
   body.style.setProperty("--up", `${up}`);
   body.style.translate = `0 ${up}px`;
+}
+
+// Of the terms below a page those whose word is on it.
+function showTerms() {
+  const line = document.querySelector(".st-key-page-terms");
+  const page = line && document.querySelector("[data-testid=stMain]");
+  if (!page) return;
+  const own = line.textContent;
+  const said = page.textContent.replace(own, "");
+  const links = [...line.querySelectorAll("a")];
+  for (const link of links) {
+    const word = link.textContent;
+    const exact = word === word.toUpperCase() || /[A-Z]{2}/.test(word); // MIG is not in migrate
+    const there = new RegExp(`(?<![\\p{L}])${word}`, exact ? "u" : "iu").test(said);
+    if (link.hidden === there) link.hidden = !there;
+  }
+  const none = links.every((link) => link.hidden);
+  if (line.hidden !== none) line.hidden = none;
 }
 
 function scriptRuns() {
