@@ -121,11 +121,11 @@ def per_hour(amount: float, currency: str) -> str:
     return f"{money(amount, currency)} per hour"
 
 
-def mean_text(value: Estimate, show: Show) -> str:
+def mean_text(value: Estimate, show: Show, ends: bool = False) -> str:
     """``mean ± half-width``, each shown by ``show``; a dash where there is no mean.
 
     An interval that reaches much farther to one side, or of which a part was cut off, for no share lies
-    beyond 1, is written by its ends where these digits tell them apart.
+    beyond 1, is written by its ``ends`` where these digits tell them apart; any is if it is asked for.
 
     >>> mean_text(Estimate(mean=0.25, ci95=(0.2, 0.3)), "{:.2f}".format)
     '0.25 ± 0.05'
@@ -140,13 +140,24 @@ def mean_text(value: Estimate, show: Show) -> str:
     if half is None or value.ci95 is None:
         return show(value.mean)
     low, high = value.ci95
-    uneven = abs(high + low - 2 * value.mean)
-    cut = uneven > 1e-6 * max(abs(value.mean), half) and (low == 0 or high == 1)
-    if (cut or uneven > _UNEVEN * half) and show(low) != show(high):
+    if (ends or is_uneven(value)) and show(low) != show(high):
         return f"{show(value.mean)} ({show(low)} to {show(high)})"
-    half = 0.0 if cut else half
+    half = 0.0 if _is_cut(value) else half
     half = half if half > 1e-9 * abs(value.mean) else 0.0  # below: rounding
     return f"{show(value.mean)} ± {_in_unit_of(value.mean, half, show)}"
+
+
+def is_uneven(value: Estimate) -> bool:
+    """Return whether an interval reaches much farther to one side of its mean, or was cut off at one."""
+    half, mean = value.half_width, value.mean
+    if half is None or mean is None or value.ci95 is None:
+        return False
+    return _is_cut(value) or abs(sum(value.ci95) - 2 * mean) > _UNEVEN * half
+
+
+def _is_cut(value: Estimate) -> bool:
+    (low, high), mean, half = value.ci95 or (0.0, 0.0), value.mean or 0.0, value.half_width or 0.0
+    return (low == 0 or high == 1) and abs(high + low - 2 * mean) > 1e-6 * max(abs(mean), half)
 
 
 def _in_unit_of(mean: float, half: float, show: Show) -> str:
@@ -211,6 +222,7 @@ class Column(Generic[R_contra]):
     ``decides``: pages show it before all columns are asked for.
     ``optional``: left out where no row has a value.
     ``help``, ``width``: what pages say of the heading when it is pointed at, and the width there in pixels.
+    ``ends``: all intervals are written by their ends, as one of them has to be.
     """
 
     heading: str
@@ -222,6 +234,7 @@ class Column(Generic[R_contra]):
     optional: bool = False
     help: str = ""
     width: int | None = None
+    ends: bool = False
 
     @property
     def name(self) -> str:
@@ -231,18 +244,20 @@ class Column(Generic[R_contra]):
     def text(self, value: Value) -> str:
         """The value as people read it, a dash where there is none."""
         if isinstance(value, Estimate):
-            return mean_text(value, self.kind.show)
+            return mean_text(value, self.kind.show, self.ends)
         if value is None or isinstance(value, str):
             return value or "–"
         return self.kind.show(value)
 
     def alike(self, values: Iterable[Value]) -> Column[R_contra]:
-        """The column with one unit for all of these values, where its kind has several."""
+        """The column with one form of intervals for these values, and one unit where its kind has several."""
+        own = list(values)
+        column = replace(self, ends=any(isinstance(v, Estimate) and is_uneven(v) for v in own))
         if self.kind.alike is None:
-            return self
-        means = [v.mean if isinstance(v, Estimate) else v for v in values]
+            return column
+        means = [v.mean if isinstance(v, Estimate) else v for v in own]
         show = self.kind.alike(m for m in means if m is not None and not isinstance(m, str))
-        return replace(self, kind=replace(self.kind, show=show))
+        return replace(column, kind=replace(self.kind, show=show))
 
     def place(self, value: Value) -> float | None:
         """The number by which pages sort: of an estimate its mean; words stand after all numbers."""

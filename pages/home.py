@@ -27,10 +27,9 @@ with st.container(horizontal=True, vertical_alignment="center"):
         args=(state, "pages/placement.py"),
     )
     st.caption(
-        "Simulated on this machine, a query a second, 400 queries for every point of the curve. Bars on "
-        f"the {term('link')}: its messages; grey lines: their waits for other messages. Beside other "
-        "traffic split queries take longer than the formula says: a task that joins parts waits for the last "
-        "of them; the formula adds mean waits."
+        f"A query a second. Bars on the {term('link')}: its messages; grey lines: their waits for other "
+        "messages. Beside other traffic split queries take longer than the formula says: a task that joins "
+        "parts waits for the last of them; the formula adds mean waits."
     )
 recent(state)
 st.subheader("Questions")

@@ -74,6 +74,12 @@ def hits_text(report: PlacementReport) -> str:
     return kept_text(hits_of(report))
 
 
+def hits_interval_text(report: PlacementReport) -> str:
+    """The interval of the simulated share of SLOs kept: ``97.5 % to 98.7 % (95 %), simulated``."""
+    ends = hits_estimate(report).ci95
+    return "simulated" if ends is None else f"{kept_text(ends[0])} to {kept_text(ends[1])} (95 %), simulated"
+
+
 def hits_within_text(report: PlacementReport) -> str:
     """The same with its interval: ``98.2 % (97.5 % to 98.7 %)``."""
     hits = hits_estimate(report)

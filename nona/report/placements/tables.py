@@ -71,14 +71,14 @@ class _Class(NamedTuple):
 CLASSES = Table[_Class](
     "",
     (
-        Column("executor class", lambda r: r.predicted.executor_class),
+        Column("executor class", lambda r: r.predicted.executor_class, decides=True),
         Column("executors", lambda r: r.predicted.executors, COUNT),
-        Column("load", lambda r: r.predicted.utilization, SHARE, help=LOAD),
-        Column("wait of a visit", lambda r: r.predicted.wait_s, TIME),
+        Column("load", lambda r: r.predicted.utilization, SHARE, help=LOAD, decides=True),
+        Column("wait of a visit", lambda r: r.predicted.wait_s, TIME, decides=True),
         Column("memory per executor", lambda r: r.memory.memory_bytes, SIZE),
-        Column("weights held", lambda r: r.memory.resident_bytes, SIZE),
+        Column("weights held", lambda r: r.memory.resident_bytes, SIZE, decides=True),
         Column("free", lambda r: r.memory.free_bytes, SIZE),
-        Column("models", lambda r: ", ".join((*r.memory.weights_bytes, *r.without))),
+        Column("models", lambda r: ", ".join((*r.memory.weights_bytes, *r.without)), decides=True),
     ),
 )
 
@@ -129,7 +129,14 @@ TIMES = Table[_Timed](
         Column("p95", lambda r: r.simulated.p95, TIME, decides=True),
         Column("p99", lambda r: r.simulated.p99, TIME),
         Column("SLO", lambda r: r.simulated.slo_s, TIME),
-        Column("SLO missed", lambda r: r.simulated.misses, SHARE, decides=True),
+        Column(
+            "late",
+            lambda r: r.simulated.misses,
+            SHARE,
+            "SLO missed",
+            decides=True,
+            help="Share of the jobs beyond their SLO.",
+        ),
     ),
 )
 
@@ -147,9 +154,9 @@ def _mean(report: placement.PlacementReport | None) -> Estimate | str:
 COMPARISON = Table[placement.PlacementReport | None](
     "placement",
     (
-        Column("mean JCT", _mean, TIME, interval=True),
-        Column("SLO hits", hits_estimate, KEPT, interval=True),
-        Column("mean JCT by formula", lambda r: r.predicted.jct_s if r else "overloaded", TIME),
+        Column("mean JCT", _mean, TIME, interval=True, decides=True),
+        Column("SLO hits", hits_estimate, KEPT, interval=True, decides=True),
+        Column("mean JCT by formula", lambda r: r.predicted.jct_s if r else "overloaded", TIME, decides=True),
         Column("wait of a message", lambda r: r.predicted.network_wait_s if r else None, TIME),
         Column("wait of a visit", lambda r: r.predicted.server_wait_s if r else None, TIME),
         Column("link busy", lambda r: r.predicted.network_utilization if r else None, SHARE),

@@ -56,8 +56,8 @@ def _hits(data: placement.PlacementOutcome) -> None:
         comparison.hits_text(data.nona),
         help="Simulated share of the jobs that end within their SLO, over the mix.",
     )
-    within = comparison.hits_within_text(data.nona)
-    st.caption(plain(f"{within}; mean JCT {time_text(comparison.mean_of(data.nona))}, simulated"))
+    within = comparison.hits_interval_text(data.nona)
+    st.caption(plain(f"{within}; mean JCT {time_text(comparison.mean_of(data.nona))}"))
 
 
 @dataclass(frozen=True, slots=True)

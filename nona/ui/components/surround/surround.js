@@ -191,8 +191,9 @@ function showTerms() {
   const line = document.querySelector(".st-key-page-terms");
   const page = line && document.querySelector("[data-testid=stMain]");
   if (!page) return;
-  const own = line.textContent;
-  const said = page.textContent.replace(own, "");
+  const texts = document.createTreeWalker(page, NodeFilter.SHOW_TEXT);
+  let said = ""; // what stands beside each other in the document does not make one word
+  while (texts.nextNode()) if (!line.contains(texts.currentNode)) said += `${texts.currentNode.data}\n`;
   const links = [...line.querySelectorAll("a")];
   for (const link of links) {
     const word = link.textContent;
