@@ -55,11 +55,21 @@ def test_every_page_fits_can_be_read_and_names_its_controls(page):
         look_at(page, title)
 
 
+# Whether of the terms below the page only those are shown whose word is on it, and each of these is.
+TERMS = """() => { const line = document.querySelector('.st-key-page-terms');
+  if (!line) return true;
+  const main = document.querySelector('[data-testid=stMain]').cloneNode(true);
+  main.querySelector('.st-key-page-terms').remove();
+  for (const e of main.querySelectorAll('*')) e.append(' ');
+  const said = ` ${main.textContent}`.toLowerCase();
+  return [...line.querySelectorAll('a')].every((a) => { const word = a.textContent.toLowerCase();
+    return a.getClientRects().length ? said.includes(word) : !said.includes(` ${word}`); }); }"""
 BACKGROUND = "() => getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
 
 
 def look_at(page, title):
     """All of a page can be read, its controls have names, and nothing is wider than the window."""
+    page.wait_for_function(TERMS)
     found = texts_of(page)
     assert len(found) > 15
     assert [f"{title}: {t.text!r} {t.ratio:.2f} {t.colours}" for t in found if not t.enough] == []

@@ -99,7 +99,7 @@ def test_the_palette_finds_pages_models_examples_terms_and_actions(open_page):
     assert state.scenario == shipped_scenario("slides_example")
 
 
-SOUGHT = ("bursty", "NVLink", "price", "dark theme", "download", "cancel")
+SOUGHT = ("bursty", "NVLink", "price", "dark theme", "download", "cancel", "advice")
 
 
 @pytest.mark.parametrize("words", [*SOUGHT, *devices()])
