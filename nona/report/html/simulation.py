@@ -66,7 +66,7 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
     entries = {
         **({"SLO hits": comparison.hits_within_text(report)} if comparison.is_slo(report) else {}),
         "Mean JCT": f"{time_text(comparison.mean_of(report))}, {comparison.interval_text(report)}",
-        "Split": placement_text.verdict(report, beside.local if beside else None),
+        "Where": placement_text.verdict(report, beside.local if beside else None),
         "If times are off": off_text(beside.if_times_off) if beside and beside.if_times_off else "",
         **({"Against": comparison.comparison_finding(beside).removeprefix("nona: ")} if beside else {}),
         "Search": comparison.lead_text(report),

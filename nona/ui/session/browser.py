@@ -179,7 +179,7 @@ class Tabs:
     def count(self, owner: str) -> int:
         """How many sessions of ``owner`` are connected."""
         with self._lock:
-            return sum(map(self._is_there, self._sessions.get(owner, ())))
+            return sum(1 for session in self._sessions.get(owner, ()) if self._is_there(session))
 
     def connected(self, owner: str) -> bool:
         return self.count(owner) > 0
