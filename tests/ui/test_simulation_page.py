@@ -18,6 +18,7 @@ from nona.schedulers.registry import scheduler_names
 from nona.study import preparation, simulation
 from nona.study.tested_range import like_cases_text
 from nona.ui.form import _on_change
+from nona.ui.pages import run_page
 from nona.ui.pages.simulation import parse_parts, parts_text
 from nona.ui.pages.simulation_runs import MOST_DRAWN, chart_data, show_run, shown_run
 from nona.ui.session.state import AppState, Draft, Runs
@@ -28,6 +29,16 @@ PAGE = "simulation"
 
 def lines(elements):
     return [app.said([e]) for e in elements]
+
+
+def test_while_a_simulation_runs_the_line_tells_its_own_settings(open_page, monkeypatch):
+    at = app.adopt(open_page(PAGE))
+    state = app.state_of(at)
+    state.asked["simulate"] = state.scenario
+    app.edit(at, ("seed",), 99)
+    assert "seed 99" in at.button(key="simulate-controls-line").label
+    monkeypatch.setattr(run_page, "_runs", lambda state, kind: kind == "simulate")
+    assert f"seed {state.asked['simulate'].seed}" in at.run().button(key="simulate-controls-line").label
 
 
 def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(open_page):
