@@ -58,10 +58,10 @@ def test_every_page_fits_can_be_read_and_names_its_controls(page):
 # Whether of the terms below the page only those are shown whose word is on it, and each of these is.
 TERMS = """() => { const line = document.querySelector('.st-key-page-terms');
   if (!line) return true;
-  const main = document.querySelector('[data-testid=stMain]').cloneNode(true);
-  main.querySelector('.st-key-page-terms').remove();
-  for (const e of main.querySelectorAll('*')) e.append(' ');
-  const said = ` ${main.textContent}`.toLowerCase();
+  const texts = (e) => e === line ? [] : e.nodeType === Node.TEXT_NODE ? [e.data]
+    : [...e.childNodes, ...(e.shadowRoot?.childNodes ?? [])].flatMap(texts);
+  const main = document.querySelector('[data-testid=stMain]');
+  const said = texts(main).map((text) => ` ${text}`).join('').toLowerCase();
   return [...line.querySelectorAll('a')].every((a) => { const word = a.textContent.toLowerCase();
     return a.getClientRects().length ? said.includes(word) : !said.includes(` ${word}`); }); }"""
 BACKGROUND = "() => getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"

@@ -186,14 +186,23 @@ function makeRoom() {
   body.style.translate = `0 ${up}px`;
 }
 
+function textsOf(root, but) {
+  const found = [];
+  const nodes = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+  for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
+    if (but.contains(node)) continue;
+    if (node.nodeType === Node.TEXT_NODE) found.push(node.data);
+    else if (node.shadowRoot) found.push(...textsOf(node.shadowRoot, but));
+  }
+  return found;
+}
+
 // Of the terms below a page those whose word is on it.
 function showTerms() {
   const line = document.querySelector(".st-key-page-terms");
   const page = line && document.querySelector("[data-testid=stMain]");
   if (!page) return;
-  const texts = document.createTreeWalker(page, NodeFilter.SHOW_TEXT);
-  let said = ""; // what stands beside each other in the document does not make one word
-  while (texts.nextNode()) if (!line.contains(texts.currentNode)) said += `${texts.currentNode.data}\n`;
+  const said = textsOf(page, line).join("\n"); // what stands beside each other does not make one word
   const links = [...line.querySelectorAll("a")];
   for (const link of links) {
     const word = link.textContent;
