@@ -62,13 +62,13 @@ def test_what_saturates_a_scheduler_leaves_it_no_steady_state_however_short_the_
     best = 1 / least_utilization(system)
     bench = bench_of(text)
     for load in (1.02 * blind, 1.02 * best):
-        bench.simulate(load, ["local"], 0, 1)
+        bench.simulate(load, ["local"], 1)
         assert bench.points["local"][load].state == "overloaded"
     scenario = swept_scenario(parse_scenario(text), bench.settings, 1.02 * blind)
     scenario = scenario.model_copy(update={"schedulers": (NamedSpec(name="local"),)})
     (summary,) = simulate(prepare(scenario)).summaries.values()
     assert summary.result.jct_s.mean is None
-    bench.simulate(0.9 * blind, ["local"], 0, 1)
+    bench.simulate(0.9 * blind, ["local"], 1)
     assert bench.points["local"][0.9 * blind].state != "overloaded"
 
 
