@@ -56,8 +56,15 @@ T = TypeVar("T", bound=Named)
 class Registry(Mapping[str, T]):
     """Name → thing. What ships is there from the start; more may be added, for this process.
 
-    ``kind``: kind of the things, in one or two words that begin an error: ``Scheduler``. ``items``: the
-    things that ship. ``error``: the error that is raised for an unknown name or one that is taken.
+    Parameters
+    ----------
+    kind
+        Kind of the things, in one or two words that begin an error: ``Scheduler``.
+    items
+        The things that ship, or name → place of each (:func:`load`), which is then imported when it is first
+        asked for.
+    error
+        The error that is raised for an unknown name or one that is taken.
 
     >>> from types import SimpleNamespace
     >>> tools = Registry("Tool", [SimpleNamespace(name="saw")])
@@ -70,15 +77,30 @@ class Registry(Mapping[str, T]):
     """
 
     def __init__(
-        self, kind: str, items: Iterable[T] = (), error: Callable[[str], NonaError] = NonaError
+        self,
+        kind: str,
+        items: Iterable[T] | Mapping[str, str] = (),
+        error: Callable[[str], NonaError] = NonaError,
     ) -> None:
         self._kind, self._error = kind, error
-        self._items: dict[str, T] = {}
-        for item in items:
-            self.register(item)
+        self._items: dict[str, T | str] = {}
+        if isinstance(items, Mapping):
+            self._items |= items
+        else:
+            for item in items:
+                self.register(item)
 
     def __getitem__(self, name: str) -> T:
-        return self._items[name]
+        item = self._items[name]
+        if isinstance(item, str):
+            item = self._items[name] = self._loaded(name, item)
+        return item
+
+    def _loaded(self, name: str, place: str) -> T:
+        thing: T = load(place)
+        if thing.name != name:
+            raise self._error(f"{self._kind} {name!r}: {place} is called {thing.name!r}; use one name.")
+        return thing
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)
@@ -90,7 +112,7 @@ class Registry(Mapping[str, T]):
         """The thing called ``name``; for an unknown name an error that lists the known ones."""
         if name not in self._items:
             raise self._error(f"{self._kind} {name!r} is not known; choose from {', '.join(self._items)}.")
-        return self._items[name]
+        return self[name]
 
     def register(self, item: T) -> T:
         """Add a thing, for this process, under its own name; return it. A name that is taken is an error."""

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 
 from nona.arrays import Floats
 from nona.errors import SimulationError
-from nona.results.document import Estimate, number
-from nona.results.simulation import Percentile
+from nona.results.document import Estimate, Percentile, number
 
 
 @dataclass(frozen=True, slots=True)

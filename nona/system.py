@@ -17,36 +17,13 @@ from nona.arrays import Floats, Ints
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition
 from nona.errors import HardwareError
+from nona.simulation.arrivals import Arrivals
 from nona.topology import Topology
 
 if TYPE_CHECKING:
     from nona.scenario.rows import BatchRule
 
 Discipline = Literal["fifo", "processor-sharing"]
-
-
-@dataclass(frozen=True, slots=True)
-class Arrivals:
-    """The arrivals of the queries of one class.
-
-    ``process`` is ``poisson``, ``gamma`` (``cv``: coefficient of variation of the gaps),
-    ``deterministic``, ``mmpp`` (Markov-modulated Poisson with two states: ``burst_factor`` times
-    the mean rate during bursts, which take ``burst_fraction`` of the time and last
-    ``burst_mean_s`` on average), or ``trace`` (``times_s``: arrival instants, replayed
-    cyclically when the run is longer than the trace; ``scale_to_rate`` stretches time so that
-    the mean rate is the class's rate). With ``period_s`` above 0 the instants lie in a window of that
-    length, which is replayed from its start; classes with equal ``trace`` keep in step with one another.
-    """
-
-    process: str = "poisson"
-    cv: float = 1.0
-    burst_factor: float = 3.0
-    burst_fraction: float = 0.1
-    burst_mean_s: float = 10.0
-    times_s: tuple[float, ...] = ()
-    scale_to_rate: bool = True
-    period_s: float = 0.0
-    trace: str = ""
 
 
 @dataclass(frozen=True, eq=False)

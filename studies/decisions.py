@@ -25,10 +25,10 @@ from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.summary import Measured
 from nona.statistics import Ratio, mean_interval, paired_ratio
+from nona.study.placements import place, steady_spread
 from nona.study.preparation import Study, prepare
 from nona.study.rehearsal import rehearsed
 from nona.study.shipped import choice
-from nona.study.simulation import place, steady_spread
 from nona.system import System
 from studies.decision_cells import (
     GPU,

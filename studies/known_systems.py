@@ -15,7 +15,7 @@ import numpy as np
 from nona.arrays import Floats
 from nona.contraction.task_graph import TaskGraph
 from nona.placement.fixed import place_fixed
-from nona.placement.queueing import fifo_wait_s, second_moment
+from nona.placement.queueing import second_moment
 from nona.placement.result import Placement
 from nona.schedulers.base import Prepared, Scheduler
 from nona.schedulers.registry import get_scheduler
@@ -23,6 +23,7 @@ from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.by_hand import batched_query, bind_to, chain, one_task_query, query_of, system_of
 from nona.system import QueryClass, Stream, System
 from nona.topology import make_topology
+from nona.waits import fifo_wait_s
 from studies.agreement import (
     Comparison,
     Effort,

@@ -17,10 +17,11 @@ from nona.arrays import Floats
 from nona.hardware.table_file import shipped_table
 from nona.registry import Look
 from nona.report.figures import PALETTE, add_line, add_points, figure, log_axis
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.by_hand import bind_to, one_task_query, system_of
 from nona.simulation.run import RunOptions, simulate_run
 from nona.statistics import percentile
-from nona.system import Arrivals, Batching, QueryClass
+from nona.system import Batching, QueryClass
 from nona.tables import CHANGE, COUNT, PRECISE, SHARE, Column, Kind, Table, share_text
 from nona.units import format_time
 from studies.presented import grouped

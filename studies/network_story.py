@@ -37,8 +37,9 @@ from nona.simulation.summary import Measured
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.statistics import NO_INTERVAL, Interval
+from nona.study.placements import place, predictions
 from nona.study.preparation import Study, prepare
-from nona.study.simulation import SimulationResult, place, predictions, simulate
+from nona.study.simulation import SimulationResult, simulate
 from nona.study.sweep_numbers import with_value
 from nona.system import System
 from nona.units import format_number

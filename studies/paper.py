@@ -38,9 +38,10 @@ from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
+from nona.study.placements import place
 from nona.study.preparation import Study, prepare
 from nona.study.shipped import choice
-from nona.study.simulation import chosen_schedulers, place
+from nona.study.simulation import chosen_schedulers
 from nona.study.sweep_bench import REFERENCE
 from nona.study.sweep_numbers import COMPUTE, LINK, with_value
 from nona.study.sweeps import sweep

@@ -22,6 +22,7 @@ from nona.results.studies import MapAbout, MapPoint, PredictionMap
 from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.summary import summarize
@@ -31,7 +32,7 @@ from nona.study.preparation import prepare
 from nona.study.shipped import choice
 from nona.study.sweep_numbers import with_value
 from nona.study.tested_range import HIGHEST
-from nona.system import Arrivals, Stream, System
+from nona.system import Stream, System
 from studies.decision_cells import Cell, cell_scenario, workload_table
 from studies.networks import NETWORKS
 from studies.provenance import Hear, check_least, made_by, measured, rounded_result

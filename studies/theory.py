@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from nona.arrays import Floats
 from nona.errors import SimulationError
-from nona.placement.queueing import erlang_c, fifo_wait_s, second_moment, sharing_stretch
+from nona.placement.queueing import second_moment
 from nona.system import Stream
+from nona.waits import erlang_c, fifo_wait_s, sharing_stretch
 
 
 def _check_positive(**values: float) -> None:

@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 from nona.cli.main import main
 from nona.contraction.rules import RULES, Rule
 from nona.errors import NonaError
+from nona.family import TaskKind
 from nona.gpu_sharing.pool import Gpu, Part, Way
 from nona.gpu_sharing.registry import WAYS
 from nona.graph.readers import reader_for
@@ -34,7 +35,7 @@ from nona.serverless.policies.base import Place, Plan, Policy
 from nona.serverless.policies.registry import POLICIES
 from nona.sources.samples import scenario_path
 from nona.study.serverless.comparisons import ways_for
-from nona.ui.jobs.kinds import KINDS, TaskKind
+from nona.ui.jobs.kinds import KINDS
 from nona.ui.models.loading import device_names
 from nona.ui.pages.models import upload_label
 from nona.ui.tasks.desk import Desk

@@ -10,17 +10,17 @@ from nona.cli.output import ProgressLine, emit
 from nona.cli.saved import save_item
 from nona.errors import SimulationError
 from nona.language.routers import ROUTERS
+from nona.output_files import check_places, write_job_table, write_text
 from nona.report.html.language import language_html
 from nona.report.language.tables import language_text, language_trace, plan_text, request_table
 from nona.report.simulations.timeline import trace_text
 from nona.results.language import LanguagePlanned, LanguageRun
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
+from nona.sources.provenance import about_scenario
 from nona.study.engines import prepare_language
-from nona.study.exports import check_places, write_job_table, write_text
 from nona.study.language.plan import plan_language
 from nona.study.language.simulation import TRACED, language_outcome, simulate_language
-from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text
 
 

@@ -20,10 +20,12 @@ from click.exceptions import Exit
 from click.shell_completion import shell_complete
 
 from nona import __version__
-from nona.cli.commands import models, planning, saved, scenarios, studies, training
+from nona.cli.commands import models, saved, scenarios, studies
 from nona.cli.declared import CONTEXT, Commands, made_by
 from nona.errors import NonaError, ScenarioError
+from nona.family import families
 from nona.graph.model import MissingDimensions
+from nona.registry import load
 from nona.serving.ending import INTERRUPTED
 
 _PLAIN = str.maketrans(
@@ -80,24 +82,18 @@ def _leave_output() -> None:
         os.close(nowhere)
 
 
+def _made(command: type | click.Command) -> click.Command:
+    return command if isinstance(command, click.Command) else made_by(command)
+
+
 COMMANDS = (
     made_by(scenarios.AppOptions),
-    made_by(models.InspectOptions),
-    made_by(models.ContractOptions),
+    *(_made(load(place)) for family in families() for place in family.commands),
     made_by(scenarios.BundleOptions),
-    made_by(scenarios.PlaceOptions),
-    made_by(scenarios.SimulateOptions),
-    made_by(planning.SweepOptions),
-    made_by(planning.CapacityOptions),
-    made_by(planning.PlanOptions),
-    made_by(scenarios.ServerlessOptions),
-    training.training,
     saved.saved,
-    made_by(models.TrainDecimaOptions),
     studies.study,
     made_by(models.SchedulersOptions),
     made_by(models.DevicesOptions),
-    made_by(models.ModelsOptions),
     models.completion,
 )
 

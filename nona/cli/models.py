@@ -14,12 +14,20 @@ from nona.cli.output import ProgressLine, emit
 from nona.contraction.rules import DEFAULT_RULE
 from nona.cost.options import PER_QUERY, CostOptions
 from nona.hardware.executor import executor_class
+from nona.placement.enumeration import configuration_counts
 from nona.registry import load
-from nona.report.models import batched_times, contraction, inspection
-from nona.report.text import BATCHES, contraction_text, fit_text, inspection_text
+from nona.report.models import (
+    BATCHES,
+    batched_times,
+    contraction,
+    contraction_text,
+    fit_text,
+    inspection,
+    inspection_text,
+)
 from nona.report.times import law_note
 from nona.sources.lookup import Sources
-from nona.study.models import PreparedModel, configuration_counts, prepare_model
+from nona.study.models import PreparedModel, prepare_model
 
 
 def inspect(arguments: InspectOptions) -> None:
@@ -38,7 +46,7 @@ def inspect(arguments: InspectOptions) -> None:
 def contract(arguments: ContractOptions) -> None:
     """Tasks, steps and sub-graphs of one model."""
     model = _prepare_model(arguments, arguments.rule)
-    counts = configuration_counts(model)
+    counts = configuration_counts(model.tasks, model.decomposition)
     report = contraction(model.contracted, model.costed[0], model.decomposition, counts)
     emit(arguments, report, contraction_text)
 
@@ -51,7 +59,7 @@ def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE, largest: i
 
 def train_decima(arguments: TrainDecimaOptions) -> None:
     """Train a learned scheduler, with the progress on the terminal, and write its weights."""
-    from nona.study.exports import check_places, write_text
+    from nona.output_files import check_places, write_text
 
     check_places(arguments.output)
     settings = load("studies.learning.training:TrainSettings")(

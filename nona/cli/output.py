@@ -24,7 +24,7 @@ def warn_of_models(prepared: Study) -> dict[str, object]:
     Returns what a JSON result says of it: ``warnings``, and the share by model as ``uncounted``.
     """
     from nona.report.times import model_warnings, uncounted_shares
-    from nona.study.outcome import model_facts
+    from nona.study.facts import model_facts
 
     models = model_facts(prepared)
     warnings, uncounted = model_warnings(models), uncounted_shares(models)

@@ -17,6 +17,7 @@ from nona.cli.saved import save_item
 from nona.cli.serverless import sweep_serverless
 from nona.errors import NonaError, SimulationError
 from nona.foreign import MOST_BUNDLE_BYTES, read_file
+from nona.output_files import check_places, write_bytes, write_text
 from nona.report.holds import holds_text
 from nona.report.html.plan import plan_html
 from nona.report.plan import day_of, tightest
@@ -32,7 +33,6 @@ from nona.serving.ending import INTERRUPTED
 from nona.simulation.dask_pool import DaskPool
 from nona.sources.lookup import Sources
 from nona.sources.opening import Opened
-from nona.study.exports import check_places, write_bytes, write_text
 from nona.study.planning.holds import holds
 from nona.study.planning.plan import PlanProgress, plan_outcome
 from nona.study.planning.plan import plan as plan_scenario

@@ -21,6 +21,7 @@ from nona.cli.commands.saved import (
 from nona.cli.output import emit
 from nona.errors import StoreError
 from nona.foreign import MOST_BUNDLE_BYTES, read_file
+from nona.output_files import check_places, write_bytes
 from nona.report.saved import comparison_text, item_text, list_text
 from nona.results.document import Outcome
 from nona.results.saved import SavedList
@@ -30,7 +31,6 @@ from nona.store.contents import SAVED_KINDS
 from nona.store.database import Database
 from nona.store.store import COMMAND_LINE, Store, export_items, import_items
 from nona.store.store import compare as compared
-from nona.study.exports import check_places, write_bytes
 
 
 def _store_at(folder: Path | None) -> Store:

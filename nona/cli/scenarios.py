@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from nona.cli.commands.scenarios import BundleOptions, PlaceOptions, SimulateOptions
+from nona.cli.commands.scenarios import BundleOptions, SimulateOptions
 from nona.cli.declared import opened
 from nona.cli.output import ProgressLine, emit, warn_of_models, warn_of_schedulers
-from nona.placement.result import Placement
-from nona.report.placements.text import placement_text
+from nona.output_files import check_places, write_bytes, write_text
 from nona.report.simulations.advice import scheduler_advice
 from nona.report.simulations.findings import unsettled_text
 from nona.report.simulations.report import compared, simulation_report
@@ -21,45 +20,11 @@ from nona.scenario.schema import Scenario
 from nona.simulation.steady_state import run_name
 from nona.sources.lookup import Sources
 from nona.sources.opening import SCENARIO, pack_bundle, read_bundle
-from nona.study import simulation
-from nona.study.exports import check_places, write_bytes, write_records, write_text, write_trace
-from nona.study.outcome import (
-    TIMELINE_JOBS,
-    full_report,
-    off_ranges,
-    placement_outcome,
-    simulated_run,
-    simulation_outcome,
-)
-from nona.study.preparation import Study, prepare
+from nona.study import placements, simulation
+from nona.study.exports import write_records, write_trace
+from nona.study.outcome import TIMELINE_JOBS, off_ranges, simulated_run, simulation_outcome
+from nona.study.preparation import prepare
 from nona.study.shipped import now_text
-from nona.tables import time_text
-
-
-def place(arguments: PlaceOptions, scenario: Scenario, sources: Sources) -> None:
-    """Solve the placement of a scenario."""
-    check_places(arguments.html)
-    prepared = prepare(scenario, sources)
-    beside = warn_of_models(prepared)
-    placement = _solved(arguments, prepared)
-    report = full_report(prepared, placement)
-    emit(arguments, report, placement_text, beside)  # before the file
-    if arguments.html:
-        from nona.report.html.simulation import placement_html
-
-        write_text(arguments.html, placement_html(placement_outcome(prepared, placement, now_text())))
-
-
-def _solved(arguments: PlaceOptions, prepared: Study) -> Placement:
-    line, text = ProgressLine(quiet=arguments.json), "solving the placement"
-
-    def better(placement: Placement) -> None:
-        nonlocal text
-        text = f"solving the placement; best mean JCT so far {time_text(placement.objective_s)}"
-
-    placement = simulation.place(prepared, check=lambda: line.tell(text), on_better=better)
-    line.end()
-    return placement
 
 
 def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -> None:
@@ -88,7 +53,7 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
     slo_s = [q.slo_s for q in prepared.system.queries]
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
     report = with_hits(report, result.records, slo_s)
-    predicted = simulation.predictions(prepared, result.placement)
+    predicted = placements.predictions(prepared, result.placement)
     if text := unsettled_text(report.schedulers, predicted):
         print(f"warning: {text}", file=sys.stderr)
     every = all_differences(result.records, slo_s)

@@ -9,6 +9,8 @@ from nona.cli.commands.planning import SweepOptions
 from nona.cli.commands.scenarios import ServerlessOptions
 from nona.cli.output import ProgressLine, emit
 from nona.errors import NonaError
+from nona.output_files import check_places, write_bytes, write_job_table, write_text
+from nona.planning.servers import cost_note
 from nona.report.html.serverless import serverless_html
 from nona.report.serverless.exports import call_table
 from nona.report.serverless.findings import nodes_text
@@ -21,8 +23,6 @@ from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.functions import beside_times, network_names
 from nona.sources.lookup import Sources
-from nona.study.exports import check_places, write_bytes, write_job_table, write_serverless_trace, write_text
-from nona.study.planning.question import cost_note
 from nona.study.serverless.comparisons import How, compare_sharing, nodes_needed
 from nona.study.serverless.knees import over_number, policies_over
 from nona.study.serverless.run import (
@@ -32,6 +32,7 @@ from nona.study.serverless.run import (
     serverless_outcome,
     simulate_serverless_scenario,
     with_sharing,
+    write_serverless_trace,
 )
 from nona.study.shipped import now_text
 from nona.study.sweep_numbers import LOAD

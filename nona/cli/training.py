@@ -21,6 +21,8 @@ from nona.cli.parameters import settings_by_name
 from nona.errors import NonaError, ScenarioError, SimulationError
 from nona.experiments import Key, Shares
 from nona.foreign import MOST_FILE_BYTES, read_file
+from nona.output_files import check_places, write_text
+from nona.planning.servers import cost_note
 from nona.report.html.training import training_html
 from nona.report.training.text import Judged, allocation_text, checkpoint_text, simulation_text, switches_text
 from nona.results.elastic import ElasticReport
@@ -30,9 +32,7 @@ from nona.scenario.schema import Scenario
 from nona.scenario.training import GenerateSpec
 from nona.scenario.training_question import parse_question
 from nona.sources.lookup import Sources
-from nona.study.exports import check_places, write_text
-from nona.study.outcome import about_scenario
-from nona.study.planning.question import cost_note
+from nona.sources.provenance import about_scenario
 from nona.study.shipped import now_text
 from nona.study.training.allocation import answer
 from nona.study.training.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs

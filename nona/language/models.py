@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
-from nona.errors import GraphError
+from nona.errors import GraphError, instead
 from nona.hardware.table_file import shipped_table
+from nona.sources.lookup import is_config
+from nona.sources.unknown import entries, mapping
 
 MOST_PARAMETER = 10_000_000
 MOST_CONFIG_BYTES = 1_000_000
@@ -95,6 +97,26 @@ def language_models() -> Mapping[str, LanguageModel]:
             for row in rows
         }
     )
+
+
+def unknown_models(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield one line for each language model of a scenario's data that is not known."""
+    groups = entries(mapping(data.get("cluster")).get("servers"))
+    parts = (
+        *(
+            (f"{key}[{i}].llm", mapping(row).get("llm"))
+            for key in ("workload", "language")
+            for i, row in enumerate(entries(data.get(key)))
+        ),
+        *((f"cluster.servers[{i}].engine", mapping(g).get("engine")) for i, g in enumerate(groups)),
+    )
+    for place, part in parts:
+        name = mapping(part).get("model")
+        if isinstance(name, str) and not is_config(name) and name not in language_models():
+            yield (
+                f"{place}.model: {name[:60]!r} is not a known language model; "
+                f"{instead(name, language_models())}, or name a config.json."
+            )
 
 
 _KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(

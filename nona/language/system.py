@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from nona.arrays import Ints
-from nona.system import NO_BACKGROUND, Arrivals, SharedNetwork, Stream
+from nona.simulation.arrivals import Arrivals
+from nona.system import NO_BACKGROUND, SharedNetwork, Stream
 from nona.topology import make_topology
 
 Order = Literal["vllm", "sglang", "static"]

@@ -403,3 +403,8 @@ def _border_bytes(shape: Shape) -> float:
     crossing = (shape.source == 0) | (shape.target == shape.m + 1)
     _, first = np.unique(shape.tensor[crossing], return_index=True)
     return float(shape.size[crossing][first].sum())
+
+
+def configuration_counts(tasks: TaskGraph, decomposition: Decomposition) -> list[int]:
+    """Count the configurations that the placement considers for each sub-graph of a model."""
+    return [configurations_considered(tasks, subgraph) for subgraph in decomposition.subgraphs]

@@ -15,18 +15,11 @@ from nona.placement.configurations import Shape, shapes_of, to_labels
 from nona.placement.link_routes import link_of
 from nona.placement.link_waits import Curve, LinkPrice, Role, Traffic, network_price, roles_of
 from nona.placement.messages import Candidates, Link
-from nona.placement.queueing import (
-    Blocks,
-    Servers,
-    blocks_of,
-    cut_times,
-    fifo_wait_s,
-    second_moment,
-    sharing_stretch,
-)
+from nona.placement.queueing import Blocks, Servers, blocks_of, cut_times, second_moment
 from nona.placement.result import SubGraphPlacement
 from nona.placement.spans import COMPUTE, LINK, TRANSFER, VISITS, single_span, spans
 from nona.system import System
+from nona.waits import fifo_wait_s, sharing_stretch
 
 # Probabilities: one array over the candidates for each sub-graph of each query class.
 Probabilities = Sequence[Sequence[Floats]]

@@ -14,10 +14,10 @@ from nona.hardware.cluster import Cluster, ServerGroup
 from nona.hardware.device import Device, Fact, find_device
 from nona.hardware.executor import ExecutorClass, make_executor_class
 from nona.hardware.mig import MigLayout, assumed
-from nona.report.times import precision_of
 from nona.results.document import Document
 from nona.results.simulation_charts import ResourceLoad
 from nona.scenario.schema import CostSpec
+from nona.sources.provenance import precision_of
 from nona.tables import BANDWIDTH, COUNT, SHARE, SIZE, WHOLE_SHARE, Column, Filled, Kind, Table
 from nona.units import format_bandwidth, format_count, format_size, format_time
 

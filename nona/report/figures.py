@@ -14,20 +14,15 @@ from __future__ import annotations
 import html
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import plotly.graph_objects as go
 
-from nona.allocation.registry import POLICIES as TRAINING_POLICIES
-from nona.gpu_sharing.pool import Way
-from nona.gpu_sharing.registry import WAYS
-from nona.language.routers import ROUTERS
-from nona.registry import Look
+from nona.family import families
+from nona.registry import Look, load
 from nona.results.document import Estimate
-from nona.schedulers.registry import SCHEDULERS
-from nona.serverless.policies.registry import POLICIES
 from nona.units import format_number
 
 # Middle tones: they read on white and on near black.
@@ -163,22 +158,12 @@ def scheduler_style(name: str) -> Look:
     >>> scheduler_style("mine") == scheduler_style("mine")
     True
     """
-    registered = (
-        SCHEDULERS.get(name)
-        or POLICIES.get(name)
-        or TRAINING_POLICIES.get(name)
-        or ROUTERS.get(name)
-        or next(_titled(name), None)
+    registries = [load(place) for family in families() for place in family.styles]
+    found = next((registry[name] for registry in registries if name in registry), None)
+    found = found or next(
+        (way for registry in registries for way in registry.values() if way.title == name), None
     )
-    return (
-        registered.look
-        if registered and registered.look
-        else _OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)]
-    )
-
-
-def _titled(title: str) -> Iterator[Way]:
-    return (way for way in WAYS.values() if way.title == title)
+    return found.look if found and found.look else _OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)]
 
 
 GHOST = "circle-open"  # what a value was before

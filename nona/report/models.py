@@ -9,11 +9,11 @@ from nona.contraction.contracted import ContractedGraph, Step, summarize_contrac
 from nona.cost.batches import batch_sizes, fit_batches
 from nona.cost.costed import CostedGraph, OperatorCost, total_interval
 from nona.decomposition import VIRTUAL, Decomposition
-from nona.placement.enumeration import IdleSpan
-from nona.report.times import given_times, hardware_warnings, no_verdict, origin_text
+from nona.report.text import counted
+from nona.report.times import given_text, given_times, hardware_warnings, no_verdict, origin_text
 from nona.results import models
-from nona.tables import COUNT, PLAIN, SIZE, TIME, Column, Filled, Table
-from nona.units import format_number
+from nona.tables import COUNT, NUMBER, PLAIN, SIZE, TIME, Column, Filled, Table
+from nona.units import format_count, format_number, format_size, format_time
 
 
 def inspection(costed: CostedGraph) -> models.Inspection:
@@ -95,8 +95,8 @@ def contraction(
         ),
         subgraphs=tuple(
             models.CountedSubgraph(
-                root=_name(ids, s.root),
-                sink=_name(ids, s.sink),
+                root=task_name(ids, s.root),
+                sink=task_name(ids, s.sink),
                 interior=tuple(ids[t] for t in s.interior),
                 configurations=count,
             )
@@ -105,7 +105,7 @@ def contraction(
     )
 
 
-def _name(ids: Sequence[str], task: int) -> str | None:
+def task_name(ids: Sequence[str], task: int) -> str | None:
     return None if task == VIRTUAL else ids[task]
 
 
@@ -194,81 +194,72 @@ def steps(contracted: ContractedGraph) -> Filled:
     return STEPS.of(_Numbered(*each) for each in enumerate(contracted.steps, start=1))
 
 
-class _Left(NamedTuple):
-    number: int
-    root: str | None
-    sink: str | None
-    span: IdleSpan
-    configurations: int | None
+def inspection_text(report: models.Inspection) -> str:
+    """Format the output of ``nona inspect``."""
+    shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report.provenance.items())
+    given = given_text(report.given, report.device)
+    shares += f"; {given}" if given else ""
+    low, high = map(format_time, report.total_compute_interval_s)
+    interval = "" if low == high else f"; 90 % interval from {low} to {high}"
+    lines = [
+        f"{report.model} on {report.device}",
+        f"  {report.operators} operators, {report.edges} edges, "
+        f"{format_count(report.parameters)} parameters ({format_size(report.weight_bytes)})",
+        f"  {format_number(report.gmac)} GMAC, {format_size(report.activation_bytes)} of activations",
+        f"  time {format_time(report.total_compute_s)} in sequence ({shares}{interval}), "
+        f"{format_time(report.critical_path_s)} on the critical path",
+        f"  parallelism {report.parallelism:.3f}: "
+        + (
+            "of the work that is counted"
+            if report.by_part
+            else f"splitting one query can gain at most {1 - 1 / report.parallelism:.1%} of its time"
+        ),
+        *(f"  warning: {w}" for w in report.warnings),
+    ]
+    return "\n".join(lines)
 
 
-LEFT = Table[_Left](
+BATCHES = Table[models.BatchTime](
     "",
     (
-        Column("sub-graph", lambda r: r.number, COUNT, decides=True),
-        Column("root", lambda r: r.root or "(start)", decides=True),
-        Column("sink", lambda r: r.sink or "(end)", decides=True),
-        Column("interior tasks", lambda r: len(r.span.subgraph.interior), COUNT, decides=True),
-        Column(
-            "on one server",
-            lambda r: r.span.local_s,
-            TIME,
-            decides=True,
-            help="All its tasks one after the other.",
-        ),
-        Column(
-            "saved at most",
-            lambda r: r.span.local_s - r.span.critical_s,
-            TIME,
-            decides=True,
-            help="What splitting saves of that if transfers were free: down to the longest chain.",
-        ),
-        Column(
-            "saved over the link",
-            lambda r: r.span.local_s - r.span.best_s,
-            TIME,
-            decides=True,
-            help="What the best split saves over this cluster's link without other traffic; 0: none is "
-            "faster than one server.",
-        ),
-        Column(
-            "longest chain",
-            lambda r: r.span.critical_s,
-            TIME,
-            help="The least time of any split if transfers were free.",
-        ),
-        Column(
-            "best split",
-            lambda r: r.span.best_s,
-            TIME,
-            help="The best split over this cluster's link without other traffic; one server counts too.",
-        ),
-        Column(
-            "border",
-            lambda r: r.span.border_bytes,
-            SIZE,
-            help="Distinct tensors from its root into it, and from it into its sink.",
-        ),
-        Column("configurations", lambda r: r.configurations, COUNT, decides=True, optional=True),
+        Column("batch", lambda b: b.batch, COUNT),
+        Column("time", lambda b: b.compute_s, TIME),
+        Column("queries/s", lambda b: b.queries_per_s, NUMBER),
     ),
 )
 
 
-def left_to_distribute(
-    contracted: ContractedGraph,
-    decomposition: Decomposition,
-    spans: Sequence[IdleSpan],
-    counts: Sequence[int] | None,
-) -> Filled:
-    """Every sub-graph with an interior, and what splitting it could save.
+def fit_text(times: models.BatchedTimes) -> str:
+    """The line through the times in words.
 
-    ``counts`` are the configurations of all sub-graphs, where they are known.
+    >>> fit_text(batched_times([3e-3, 4e-3, 5e-3, 6e-3]))
+    's(b) ≈ 2 ms + 1 ms · b, at most 0.0 % off'
     """
-    ids = [t.id for t in contracted.tasks]
-    count_of = dict(zip(decomposition.subgraphs, counts, strict=True)) if counts is not None else {}
-    return LEFT.of(
-        _Left(
-            number, _name(ids, of.subgraph.root), _name(ids, of.subgraph.sink), of, count_of.get(of.subgraph)
-        )
-        for number, of in enumerate(spans, start=1)
+    fit = times.fit
+    sign = "−" if fit.fixed_s < 0 else ""
+    return (
+        f"s(b) ≈ {sign}{format_time(abs(fit.fixed_s))} + {format_time(fit.per_query_s)} · b, "
+        f"at most {100 * fit.error:.1f} % off"
     )
+
+
+SUBGRAPHS = Table[models.CountedSubgraph](
+    "",
+    (
+        Column("interior", lambda s: len(s.interior), COUNT),
+        Column("configurations", lambda s: s.configurations, COUNT),
+        Column("root", lambda s: s.root or "(start)"),
+        Column("sink", lambda s: s.sink or "(end)"),
+    ),
+)
+
+
+def contraction_text(report: models.ContractionReport) -> str:
+    """Format the output of ``nona contract``."""
+    lines = [
+        f"{report.model}: {report.summary}",
+        f"{counted(len(report.subgraphs), 'sub-graph')} to place",
+    ]
+    if shown := SUBGRAPHS.of(report.subgraphs):
+        lines.append(shown.text())
+    return "\n".join(lines)

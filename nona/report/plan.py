@@ -12,7 +12,7 @@ from functools import partial
 from nona.planning.offers import gpu_text
 from nona.planning.prices import HOURS
 from nona.report.text import MARKS, Finding, counted, listed, verb
-from nona.report.times import USUAL
+from nona.report.times_off import USUAL
 from nona.results.document import Estimate
 from nona.results.planning import (
     CountRange,

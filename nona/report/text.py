@@ -7,11 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nona.report.times import given_text
-from nona.results import models
-from nona.tables import COUNT, NUMBER, TIME, Column, Table
-from nona.units import format_count, format_number, format_size, format_time
-
 
 def plain(value: Any) -> Any:
     """The value with ``None`` in place of infinities and NaN.
@@ -136,75 +131,3 @@ def verb(names: Sequence[object], one: str = "is", many: str = "are") -> str:
     ('holds', 'are')
     """
     return one if len(names) == 1 else many
-
-
-def inspection_text(report: models.Inspection) -> str:
-    """Format the output of ``nona inspect``."""
-    shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report.provenance.items())
-    given = given_text(report.given, report.device)
-    shares += f"; {given}" if given else ""
-    low, high = map(format_time, report.total_compute_interval_s)
-    interval = "" if low == high else f"; 90 % interval from {low} to {high}"
-    lines = [
-        f"{report.model} on {report.device}",
-        f"  {report.operators} operators, {report.edges} edges, "
-        f"{format_count(report.parameters)} parameters ({format_size(report.weight_bytes)})",
-        f"  {format_number(report.gmac)} GMAC, {format_size(report.activation_bytes)} of activations",
-        f"  time {format_time(report.total_compute_s)} in sequence ({shares}{interval}), "
-        f"{format_time(report.critical_path_s)} on the critical path",
-        f"  parallelism {report.parallelism:.3f}: "
-        + (
-            "of the work that is counted"
-            if report.by_part
-            else f"splitting one query can gain at most {1 - 1 / report.parallelism:.1%} of its time"
-        ),
-        *(f"  warning: {w}" for w in report.warnings),
-    ]
-    return "\n".join(lines)
-
-
-BATCHES = Table[models.BatchTime](
-    "",
-    (
-        Column("batch", lambda b: b.batch, COUNT),
-        Column("time", lambda b: b.compute_s, TIME),
-        Column("queries/s", lambda b: b.queries_per_s, NUMBER),
-    ),
-)
-
-
-def fit_text(times: models.BatchedTimes) -> str:
-    """The line through the times in words.
-
-    >>> from nona.report.models import batched_times
-    >>> fit_text(batched_times([3e-3, 4e-3, 5e-3, 6e-3]))
-    's(b) ≈ 2 ms + 1 ms · b, at most 0.0 % off'
-    """
-    fit = times.fit
-    sign = "−" if fit.fixed_s < 0 else ""
-    return (
-        f"s(b) ≈ {sign}{format_time(abs(fit.fixed_s))} + {format_time(fit.per_query_s)} · b, "
-        f"at most {100 * fit.error:.1f} % off"
-    )
-
-
-SUBGRAPHS = Table[models.CountedSubgraph](
-    "",
-    (
-        Column("interior", lambda s: len(s.interior), COUNT),
-        Column("configurations", lambda s: s.configurations, COUNT),
-        Column("root", lambda s: s.root or "(start)"),
-        Column("sink", lambda s: s.sink or "(end)"),
-    ),
-)
-
-
-def contraction_text(report: models.ContractionReport) -> str:
-    """Format the output of ``nona contract``."""
-    lines = [
-        f"{report.model}: {report.summary}",
-        f"{counted(len(report.subgraphs), 'sub-graph')} to place",
-    ]
-    if shown := SUBGRAPHS.of(report.subgraphs):
-        lines.append(shown.text())
-    return "\n".join(lines)

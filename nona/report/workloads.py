@@ -12,8 +12,7 @@ import numpy as np
 from nona.arrays import Bools, Floats, Ints
 from nona.placement.capacity import Loads
 from nona.random_streams import RandomStreams
-from nona.simulation.arrivals import arrival_chunks, cycle_s, effective_rate
-from nona.system import Arrivals
+from nona.simulation.arrivals import Arrivals, arrival_chunks, cycle_s, effective_rate
 from nona.units import format_number, format_time
 
 

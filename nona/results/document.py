@@ -186,3 +186,17 @@ class ModelFacts(Document):
     warnings: tuple[str, ...] = ()
     uncounted: int = 0
     with_work: int = 0
+
+
+class Percentile(Document):
+    """A percentile of the JCT (seconds); if its value or its interval is withheld, the reason."""
+
+    value_s: Figure
+    ci95: Interval
+    withheld: str | None
+    interval_withheld: str | None
+
+    @property
+    def as_mean(self) -> Estimate:
+        """Value and interval, without the reasons."""
+        return Estimate(mean=self.value_s, ci95=self.ci95)

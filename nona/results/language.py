@@ -14,10 +14,11 @@ from nona.results.document import (
     OptionalNames,
     OptionalRuns,
     Outcome,
+    Percentile,
     RunValues,
     Verdict,
 )
-from nona.results.simulation import JobCounts, Percentile, State
+from nona.results.simulation import JobCounts, State
 
 
 class TokenTimes(Estimate):

@@ -7,7 +7,16 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
-from nona.results.document import Document, Estimate, Figure, Interval, OffRange, Optional, read_without
+from nona.results.document import (
+    Document,
+    Estimate,
+    Figure,
+    Interval,
+    OffRange,
+    Optional,
+    Percentile,
+    read_without,
+)
 
 Verdict = Literal["faster", "slower", "not told apart", "overloaded"]
 
@@ -59,20 +68,6 @@ HitsOverTime = Mapping[str, tuple[HitWindow, ...]]
 PartName = Literal["compute", "transfer", "link_wait", "server_wait", "own_wait", "fill_wait"]
 State = Literal["stable", "backlogged", "overloaded"]
 """The steady state of a scheduler; ``backlogged``: there is one, but many jobs wait at the end."""
-
-
-class Percentile(Document):
-    """A percentile of the JCT (seconds); if its value or its interval is withheld, the reason."""
-
-    value_s: Figure
-    ci95: Interval
-    withheld: str | None
-    interval_withheld: str | None
-
-    @property
-    def as_mean(self) -> Estimate:
-        """Value and interval, without the reasons."""
-        return Estimate(mean=self.value_s, ci95=self.ci95)
 
 
 class Jct(Estimate):

@@ -13,7 +13,8 @@ from nona.decomposition import VIRTUAL, SubGraph
 from nona.placement.configurations import to_labels
 from nona.placement.result import Placement, SubGraphPlacement
 from nona.schedulers.least_loaded import works_of
-from nona.system import Arrivals, QueryClass, System
+from nona.simulation.arrivals import Arrivals
+from nona.system import QueryClass, System
 
 
 class Expected(NamedTuple):

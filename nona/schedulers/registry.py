@@ -2,55 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from nona.errors import SimulationError
 from nona.registry import Registry
-from nona.schedulers import (
-    expert,
-    flexflow,
-    jsq_d,
-    least_loaded,
-    least_loaded_d,
-    nona_live,
-    opportunistic,
-    priority,
-    random_executor,
-    spark,
-    sparrow,
-    tetris,
-)
+from nona.scenario.language import ROUTERS
 from nona.schedulers.base import Scheduler
-from nona.schedulers.flows import gandiva, gavel, themis, tiresias, whole_workers
-from nona.schedulers.learned.decima import DECIMA_BLIND, DECIMA_LINK
-from nona.schedulers.sampling import LOCAL, NONA, NONA_D2, SPREAD
+from nona.sources.unknown import mapping, unknown_strategies
 
-_SHIPPED = (
-    NONA,
-    NONA_D2,
-    nona_live.SCHEDULER,
-    LOCAL,
-    SPREAD,
-    random_executor.SCHEDULER,
-    opportunistic.SCHEDULER,
-    spark.FAIR,
-    spark.FIFO,
-    priority.SCHEDULER,
-    sparrow.SCHEDULER,
-    tetris.SCHEDULER,
-    jsq_d.SCHEDULER,
-    least_loaded.SCHEDULER,
-    least_loaded_d.SCHEDULER,
-    flexflow.SCHEDULER,
-    DECIMA_BLIND,
-    DECIMA_LINK,
-    gavel.SCHEDULER,
-    themis.SCHEDULER,
-    tiresias.SCHEDULER,
-    gandiva.SCHEDULER,
-    whole_workers.OPTIMUS,
-    whole_workers.POLLUX,
-    expert.SCHEDULER,
+SCHEDULERS: Registry[Scheduler] = Registry(
+    "Scheduler",
+    {
+        "nona": "nona.schedulers.sampling:NONA",
+        "nona-d2": "nona.schedulers.sampling:NONA_D2",
+        "nona-live": "nona.schedulers.nona_live:SCHEDULER",
+        "local": "nona.schedulers.sampling:LOCAL",
+        "spread": "nona.schedulers.sampling:SPREAD",
+        "random": "nona.schedulers.random_executor:SCHEDULER",
+        "opportunistic": "nona.schedulers.opportunistic:SCHEDULER",
+        "spark-fair": "nona.schedulers.spark:FAIR",
+        "spark-fifo": "nona.schedulers.spark:FIFO",
+        "priority": "nona.schedulers.priority:SCHEDULER",
+        "sparrow": "nona.schedulers.sparrow:SCHEDULER",
+        "tetris": "nona.schedulers.tetris:SCHEDULER",
+        "jsq-d": "nona.schedulers.jsq_d:SCHEDULER",
+        "least-loaded": "nona.schedulers.least_loaded:SCHEDULER",
+        "least-loaded-d": "nona.schedulers.least_loaded_d:SCHEDULER",
+        "flexflow": "nona.schedulers.flexflow:SCHEDULER",
+        "decima-blind": "nona.schedulers.learned.decima:DECIMA_BLIND",
+        "decima-link": "nona.schedulers.learned.decima:DECIMA_LINK",
+        "gavel": "nona.schedulers.flows.gavel:SCHEDULER",
+        "themis": "nona.schedulers.flows.themis:SCHEDULER",
+        "tiresias": "nona.schedulers.flows.tiresias:SCHEDULER",
+        "gandiva": "nona.schedulers.flows.gandiva:SCHEDULER",
+        "optimus": "nona.schedulers.flows.whole_workers:OPTIMUS",
+        "pollux": "nona.schedulers.flows.whole_workers:POLLUX",
+        "expert": "nona.schedulers.expert:SCHEDULER",
+    },
+    SimulationError,
 )
-SCHEDULERS: Registry[Scheduler] = Registry("Scheduler", _SHIPPED, SimulationError)
 #: Those that the app lists; all others are folded away as research.
 USUAL = ("nona", "nona-live", "local", "spread", "least-loaded", "opportunistic", "spark-fair", "expert")
 
@@ -70,3 +61,12 @@ def get_scheduler(name: str) -> Scheduler:
     Raises ``SimulationError`` for an unknown name; the message lists the known ones.
     """
     return SCHEDULERS.find(name)
+
+
+def unknown_schedulers(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield one line for each scheduler of a scenario's data that is not known; routers are others."""
+    for place, named in (
+        ("schedulers", data.get("schedulers")),
+        ("plan.schedulers", mapping(data.get("plan")).get("schedulers")),
+    ):
+        yield from unknown_strategies(place, named, get_scheduler, ROUTERS)

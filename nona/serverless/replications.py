@@ -21,9 +21,9 @@ from nona.serverless.policies.base import Policy
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.records import ServerlessRecords
 from nona.serverless.system import Application, ServerlessSystem
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.compiled.build import is_ready
 from nona.simulation.compiled.families import compile_families
-from nona.system import Arrivals
 
 
 def make_ready() -> None:

@@ -29,8 +29,8 @@ from nona.scenario.serverless import (
     TransferSpec,
 )
 from nona.serverless.functions import ConfigurationSpace, Function
-from nona.simulation.arrivals import CHUNK, arrival_chunks, effective_rate
-from nona.system import Arrivals, SharedNetwork
+from nona.simulation.arrivals import CHUNK, Arrivals, arrival_chunks, effective_rate
+from nona.system import SharedNetwork
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,15 +8,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from nona.arrays import Floats
 from nona.errors import SimulationError
-from nona.system import Arrivals
 
 CHUNK = 1024
 Times = Iterator[Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """The arrivals of the queries of one class.
+
+    ``process`` is ``poisson``, ``gamma`` (``cv``: coefficient of variation of the gaps),
+    ``deterministic``, ``mmpp`` (Markov-modulated Poisson with two states: ``burst_factor`` times
+    the mean rate during bursts, which take ``burst_fraction`` of the time and last
+    ``burst_mean_s`` on average), or ``trace`` (``times_s``: arrival instants, replayed
+    cyclically when the run is longer than the trace; ``scale_to_rate`` stretches time so that
+    the mean rate is the class's rate). With ``period_s`` above 0 the instants lie in a window of that
+    length, which is replayed from its start; classes with equal ``trace`` keep in step with one another.
+    """
+
+    process: str = "poisson"
+    cv: float = 1.0
+    burst_factor: float = 3.0
+    burst_fraction: float = 0.1
+    burst_mean_s: float = 10.0
+    times_s: tuple[float, ...] = ()
+    scale_to_rate: bool = True
+    period_s: float = 0.0
+    trace: str = ""
 
 
 def arrival_chunks(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication: int = 0) -> Times:

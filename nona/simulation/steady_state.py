@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nona.arrays import Floats, Ints
-from nona.simulation.arrivals import cycle_s, effective_rate
+from nona.simulation.arrivals import Arrivals, cycle_s, effective_rate
 from nona.simulation.records import RawRun, Records, State
-from nona.system import Arrivals, System
+from nona.system import System
 from nona.units import format_number, of_capacity
 
 BATCH = 5

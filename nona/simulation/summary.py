@@ -21,14 +21,13 @@ from numpy.typing import ArrayLike
 from nona.arrays import Floats, Ints
 from nona.errors import SimulationError
 from nona.planning.verdict import BEYOND, LEVELS, Counts, estimate_of, level_of, share_within
-from nona.results.document import UNKNOWN, Estimate
+from nona.results.document import UNKNOWN, Estimate, Percentile
 from nona.results.simulation import (
     Batches,
     Jct,
     JobCounts,
     ModelResult,
     Parts,
-    Percentile,
     PrecisionReport,
     Resources,
     SchedulerResult,

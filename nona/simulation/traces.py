@@ -37,7 +37,7 @@ from nona.foreign import MOST_ARRIVALS, MOST_MINUTES, MOST_TRACE_S, READ_CPU_S, 
 from nona.random_streams import RandomStreams
 from nona.scenario.rows import ArrivalsSpec
 from nona.scenario.schema import Scenario
-from nona.system import Arrivals
+from nona.simulation.arrivals import Arrivals
 
 MOST_VALUES = 50
 Where = tuple[str, str]

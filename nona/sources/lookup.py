@@ -18,8 +18,8 @@ from nona.graph.guard import parse_guarded
 from nona.graph.model import ModelGraph
 from nona.graph.node_link import from_node_link
 from nona.graph.readers import read_model, read_model_file
+from nona.scenario.training import MODELLED, TABLES, batch_of, with_batch
 from nona.sources.samples import load_sample, sample_names
-from nona.training.throughput_table import MODELLED, TABLES, batch_of, with_batch
 
 if TYPE_CHECKING:
     from nona.scenario.language import LanguageRow

@@ -6,10 +6,11 @@ import json
 import secrets
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from nona.errors import NonaError, StoreError
+from nona.family import SavedResult, families
 from nona.foreign import MOST_FILE_BYTES
 from nona.registry import Registry, load
 from nona.results.document import Document, Outcome
@@ -30,21 +31,8 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True)
-class SavedKind:
-    """One kind of saved item.
-
-    What it names stands as ``module:name``, so that a list of items imports none of it.
-
-    ``name``, ``noun``: key of the kind, and its name for people.
-    ``result``: the type of its result, a :class:`~nona.results.document.Document`.
-    ``family``: what lists and searches show of a result, and results beside each other
-        (:class:`nona.store.families.Family`).
-    """
-
-    name: str
-    noun: str
-    result: str
-    family: str
+class SavedKind(SavedResult):
+    """One kind of saved item. What it names is imported late, so that a list of items imports none of it."""
 
     def read(self, data: Mapping[str, Any]) -> Document:
         """The result from its JSON; ``ValueError`` where it is none."""
@@ -55,7 +43,7 @@ class SavedKind:
         return self.result == f"{type(result).__module__}:{type(result).__qualname__}"
 
     def facts_of(self, result: Document) -> SavedFacts:
-        facts: SavedFacts = load(self.family).facts(result)
+        facts: SavedFacts = load(self.facts).facts(result)
         return facts
 
     def new_item(self, name: str, note: str, result: Outcome, sources: Sources) -> NewItem:
@@ -65,7 +53,7 @@ class SavedKind:
 
     def compare(self, results: Sequence[Document]) -> Answers:
         """Results beside each other, the first as the reference."""
-        answers: Answers = load(self.family).compare(results)
+        answers: Answers = load(self.facts).compare(results)
         return answers
 
 
@@ -75,26 +63,10 @@ def scenario_of(result: Outcome) -> Scenario:
     return own if isinstance(own, Scenario) else written_scenario(load_yaml(result.about.yaml))
 
 
-def _kind(name: str, noun: str, result: str, family: str) -> SavedKind:
-    return SavedKind(name, noun, f"nona.{result}", f"nona.store.families:{family}")
-
-
 SIMULATION, PLAN, LANGUAGE, LANGUAGE_PLAN = "simulation", "plan", "language", "language-plan"
 SAVED_KINDS: Registry[SavedKind] = Registry(
     "Kind of saved item",
-    (
-        _kind(SIMULATION, "simulation", "report.simulations.report:SimulatedRun", "SIMULATION"),
-        _kind(PLAN, "plan", "results.planning:PlanOutcome", "PLAN"),
-        _kind("check", "check of the cluster", "results.planning:HoldsOutcome", "CHECK"),
-        _kind("placement", "placement", "results.placement:SolvedPlacement", "PLACEMENT"),
-        _kind("sweep", "sweep", "results.sweeps:SweepOutcome", "SWEEP"),
-        _kind("grid", "sweep of two numbers", "results.sweeps:GridOutcome", "GRID"),
-        _kind(LANGUAGE, "simulation of language models", "results.language:LanguageRun", "LANGUAGE"),
-        _kind(LANGUAGE_PLAN, "plan", "results.language:LanguagePlanned", "LANGUAGE_PLAN"),
-        _kind("serverless", "serverless run", "results.serverless_charts:ServerlessOutcome", "SERVERLESS"),
-        _kind("training", "training run", "results.training:TrainingOutcome", "TRAINING"),
-        _kind("training-elastic", "run of elastic jobs", "results.elastic:ElasticHistory", "TRAINING"),
-    ),
+    (SavedKind(*astuple(result)) for family in families() for result in family.saved),
     StoreError,
 )
 

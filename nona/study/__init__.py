@@ -12,7 +12,9 @@ from typing import Any
 
 _HOMES = {
     "cache": ("StudyCache",),
-    "models": ("PreparedModel", "configuration_counts", "given_graph", "prepare_model"),
+    "models": ("PreparedModel", "prepare_model"),
+    "rows": ("given_graph",),
+    "placements": ("compare", "place", "predictions"),
     "preparation": ("Study", "prepare"),
     "simulation": (
         "Answer",
@@ -21,9 +23,6 @@ _HOMES = {
         "SimulationResult",
         "answers",
         "chosen_schedulers",
-        "compare",
-        "place",
-        "predictions",
         "simulate",
     ),
     "sweep_numbers": ("Number", "number_named", "numbers_of", "with_value"),

@@ -12,17 +12,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from nona.family_queries import PLACED
 from nona.placement.result import Placement
 from nona.scenario.schema import Scenario, WorkloadRow
 from nona.sources.lookup import Sources, file_names
 
 T = TypeVar("T")
 MODELS, PLACEMENTS, REHEARSED = 64, 32, 32
-# What a placement depends on; the seed or the schedulers change none.
-PARTS = (
-    *("cluster", "background", "workload", "batching", "cost", "contraction", "objective", "models"),
-    "language",  # KV of engines with roles crosses the links
-)
 
 
 class Recent(Generic[T]):
@@ -110,7 +106,7 @@ def study_key(scenario: Scenario, sources: Sources) -> str:
         scenario.model_dump(mode="json"),
         file_names(scenario, "model", "config", "trace", "measured"),
     )
-    return _digest({part: data[part] for part in PARTS}, {name: _file(name, sources) for name in names})
+    return _digest({part: data[part] for part in PLACED}, {name: _file(name, sources) for name in names})
 
 
 def _given(model: str, scenario: Scenario) -> object:

@@ -36,10 +36,10 @@ from nona.language.traces import TokenTrace, read_tokens
 from nona.random_streams import RandomStreams
 from nona.scenario.language import EngineSpec, LanguageRow, LengthSpec, TokensSpec
 from nona.scenario.schema import Scenario
-from nona.simulation.arrivals import effective_rate
+from nona.simulation.arrivals import Arrivals, effective_rate
 from nona.sources.lookup import Sources, is_config
 from nona.study.traffic import arrivals_of, network_of
-from nona.system import Arrivals, Stream
+from nona.system import Stream
 
 DRAWS = 65_536
 """Requests whose lengths are drawn beforehand, one from each of so many parts of equal probability."""
@@ -151,6 +151,12 @@ def prepare_language(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Lang
         first_token=next(iter(first), "decode"),
     )
     return LanguageStudy(scenario, sources, system, tuple(facts), tuple(warnings))
+
+
+def messages_over_links(scenario: Scenario, sources: Sources) -> Mapping[str, Stream]:
+    """Return the messages of engines with roles over each link, by its name: keys and values that move."""
+    apart = any(g.engine is not None and g.engine.role != "both" for g in scenario.cluster.servers)
+    return prepare_language(scenario, sources).system.kv_messages if apart and scenario.language else {}
 
 
 def _model(name: str, sources: Sources) -> LanguageModel:

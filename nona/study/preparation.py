@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -14,24 +15,19 @@ from nona.cost.measured import ANY, MeasuredTable, read_measured
 from nona.cost.options import CostOptions
 from nona.cost.stated import measured_warnings
 from nona.errors import ScenarioError, instead
+from nona.family import families
 from nona.hardware.cluster import Cluster
 from nona.hardware.device import devices
 from nona.placement.link_routes import link_between
 from nona.placement.messages import Link
+from nona.registry import load
 from nona.report.times import LEVEL, TAKEN, no_verdict
 from nona.scenario.schema import Scenario, WorkloadRow
 from nona.simulation.arrivals import effective_rate
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache, batch_key, model_key, once_per_model, study_key
-from nona.study.engines import prepare_language
-from nona.study.models import (
-    PreparedModel,
-    batching_of,
-    given_graph,
-    held_bytes,
-    memory_problem,
-    prepare_model,
-)
+from nona.study.models import PreparedModel, prepare_model
+from nona.study.rows import batching_of, given_graph, held_bytes, memory_problem
 from nona.study.traffic import arrivals_of, network_background, topology_of
 from nona.system import NO_BACKGROUND, QueryClass, Stream, System
 
@@ -201,7 +197,7 @@ def _system(
     link = cluster.network
     arrivals = [arrivals_of(scenario, i, sources) for i in range(len(scenario.workload))]
     batching = [scenario.batching_of(row) for row in scenario.workload]
-    topology, kv = topology_of(cluster), _kv_messages(scenario, sources)
+    topology, others = topology_of(cluster), _messages_of_others(scenario, sources)
     background = network_background(network, link.capacity)
     return System(
         executor_server=np.array([e.server for e in cluster.executors], dtype=np.int64),
@@ -213,7 +209,7 @@ def _system(
         background_compute=Stream(
             compute.utilization / compute.mean_service, compute.mean_service, compute.scv
         ),
-        background_network=background if topology else reduce(Stream.beside, kv.values(), background),
+        background_network=background if topology else reduce(Stream.beside, others.values(), background),
         queries=tuple(
             QueryClass(
                 name=label,
@@ -233,17 +229,15 @@ def _system(
         ),
         seed=scenario.seed,
         topology=topology,
-        messages=tuple(kv.get(name, NO_BACKGROUND) for name in topology.link_names) if topology else (),
+        messages=tuple(others.get(name, NO_BACKGROUND) for name in topology.link_names) if topology else (),
         class_memory_bytes=np.array([c.memory_bytes for c in cluster.classes.values()]),
     )
 
 
-def _kv_messages(scenario: Scenario, sources: Sources) -> Mapping[str, Stream]:
-    """The messages of engines with roles over each link, by its name."""
-    apart = any(
-        group.engine is not None and group.engine.role != "both" for group in scenario.cluster.servers
-    )
-    return prepare_language(scenario, sources).system.kv_messages if apart and scenario.language else {}
+def _messages_of_others(scenario: Scenario, sources: Sources) -> Mapping[str, Stream]:
+    """The messages of other families over each link, by its name."""
+    others = [load(f.messages) for f in families() if f.messages and getattr(scenario, f.name)]
+    return ChainMap(*(messages(scenario, sources) for messages in others))
 
 
 Times = Literal["short", "stated", "long"]

@@ -38,9 +38,10 @@ from nona.simulation.summary import Measured, summarize
 from nona.sources.lookup import Sources
 from nona.statistics import paired_ratio
 from nona.study.cache import StudyCache
+from nona.study.placements import place, predictions
 from nona.study.points import Missing, Points
 from nona.study.preparation import Study, prepare
-from nona.study.simulation import beyond_capacity, chosen_schedulers, judged, place, predictions
+from nona.study.simulation import beyond_capacity, chosen_schedulers, judged
 from nona.study.sweep_numbers import LOAD, number_named
 from nona.study.sweep_values import turns
 

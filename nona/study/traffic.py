@@ -8,9 +8,10 @@ from nona.arrays import Floats
 from nona.errors import ScenarioError
 from nona.hardware.cluster import Cluster
 from nona.scenario.schema import BackgroundNetwork, Scenario
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.traces import Clock, Where, read_trace, row_arrivals
 from nona.sources.lookup import Sources
-from nona.system import Arrivals, SharedNetwork, Stream
+from nona.system import SharedNetwork, Stream
 from nona.topology import Topology, make_topology
 
 

@@ -9,7 +9,6 @@ A = 2(k−1)/k · W / b + 2(k−1) · l a ring all-reduce over links of bandwidt
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -21,33 +20,10 @@ from nona.graph.model import ModelGraph
 from nona.hardware.device import Device
 from nona.hardware.executor import make_executor_class
 from nona.hardware.table_file import shipped_table
+from nona.scenario.training import with_batch
 from nona.training.rows import Line, TextTable
 from nona.training.system import AloneKey, PairKey, Provenance, Throughputs
 
-_BATCHED = re.compile(r"(.+) \(batch size (\d{1,6})\)")
-
-
-def batch_of(name: str) -> tuple[str, int | None]:
-    """A model's own name and its batch size, ``None`` where the name has none.
-
-    >>> batch_of("resnet50 (batch size 64)"), batch_of("A3C")
-    (('resnet50', 64), ('A3C', None))
-    """
-    match = _BATCHED.fullmatch(name)
-    return (match[1], int(match[2])) if match else (name, None)
-
-
-def with_batch(model: str, batch: int | str | None) -> str:
-    """The name of a model at a batch size.
-
-    >>> with_batch("LM", 5), with_batch("A3C", None), with_batch("A3C", "")
-    ('LM (batch size 5)', 'A3C', 'A3C')
-    """
-    return f"{model} (batch size {batch})" if batch else model
-
-
-GAVEL, MODELLED = "gavel", "modelled"
-TABLES = (GAVEL, MODELLED)
 """Names of tables that need no file."""
 
 SOURCE = "Gavel (Narayanan et al., OSDI 2020), stanford-futuredata/gavel c4fa400; MIT"

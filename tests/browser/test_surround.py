@@ -133,7 +133,8 @@ def test_the_demo_goes_by_keys_survives_a_reload_and_gives_everything_back(page,
     tools.open_page(page, "Scenario")
     assert page.get_by_role("spinbutton", name="Servers", exact=True).first.input_value() == "6"
     page.get_by_role("button", name="Undo").click()
-    page.locator(".st-key-strip").get_by_role("link", name="8 servers").wait_for()
+    tools.wait_idle(page)
+    assert page.get_by_role("spinbutton", name="Servers", exact=True).first.input_value() == "8"
     page.goto(f"{app_url}/?demo=3")
     bar.get_by_text("What does my cluster need?").wait_for()
     tools.wait_idle(page)
@@ -245,6 +246,7 @@ def test_a_narrow_window_shows_the_page_and_the_open_tab(page):
 @pytest.mark.verify
 @narrow
 def test_on_a_telephone_facts_have_a_dot_between_and_no_tab_is_cut(page):
+    tools.open_page(page, "Simulation")
     dots = page.evaluate(
         "() => [...document.querySelectorAll('.st-key-strip > *')]"
         ".map(e => getComputedStyle(e, '::after').content.includes('·'))"

@@ -19,9 +19,9 @@ from nona.serverless.policies.registry import policy_names as serverless_names
 from nona.sources import samples
 from nona.sources.lookup import Sources
 from nona.sources.samples import query_scenario_names, sample_names, scenario_names, scenario_path
-from nona.study.outcome import full_report
+from nona.study.placement_outcome import full_report
+from nona.study.placements import place
 from nona.study.preparation import prepare
-from nona.study.simulation import place
 
 FIXED = ["--policy", "fixed", "--calls", "40", "--replications", "1"]
 SMALL = ["--jobs", "400", "--replications", "2"]

@@ -15,13 +15,14 @@ from nona import study
 from nona.cli.main import main
 from nona.cli.parameters import OutputFile
 from nona.errors import ReportError
+from nona.output_files import check_places, write_bytes, write_job_table
 from nona.report.placements.comparison import formula_text, lead_text
 from nona.results import document, placement, planning
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.sources.samples import scenario_path
 from nona.store import database, families
 from nona.store.store import COMMAND_LINE, Store, compare, export_items, import_items
-from nona.study.exports import check_places, write_bytes, write_job_table, write_records
+from nona.study.exports import write_records
 
 
 def test_a_place_that_cannot_be_written_is_found_by_the_check_and_nothing_is_left(tmp_path):

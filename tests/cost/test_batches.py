@@ -21,8 +21,8 @@ from nona.hardware.executor import executor_class
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.serverless.functions import DEFAULT_LAW
 from nona.sources.samples import load_sample
+from nona.study.facts import model_facts
 from nona.study.models import prepare_model
-from nona.study.outcome import model_facts
 from nona.study.preparation import prepare
 
 A100, T4 = executor_class("a100-40gb"), executor_class("t4")

@@ -26,8 +26,8 @@ from nona.report.times import given_times, hardware_notes, hardware_warnings, or
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.scenario.plan import offer_entry
 from nona.sources.samples import load_sample
-from nona.study.models import given_graph
 from nona.study.preparation import prepare
+from nona.study.rows import given_graph
 from studies.published_latencies import reference_model
 
 RESNET = reference_model("resnet50")

@@ -15,11 +15,11 @@ from nona.placement.capacity import allowed_classes, default_shares, loads_of, r
 from nona.placement.enumeration import candidates
 from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.prediction import as_model, predict
-from nona.placement.queueing import fifo_wait_s
 from nona.placement.shares import SharesObjective, descend_shares, starting_shares
 from nona.placement.solve import solve
 from nona.placement.spans import COMPUTE, VISITS, longest_path, plan_of, spans
 from nona.system import QueryClass, Stream
+from nona.waits import fifo_wait_s
 
 ORDINARY = examples(25)
 

@@ -14,11 +14,12 @@ from nona.placement.fixed import local_placement, spread_placement
 from nona.placement.proposals import choices, groups_of, same, starts
 from nona.schedulers.sampling import NONA
 from nona.schedulers.sampling_tables import build_tables
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.run import Cancelled, RunOptions, job_times
 from nona.study import placing
 from nona.study.placement_times import simulated_figures
 from nona.study.placing import SearchSteps, place_system
-from nona.system import Arrivals, Batching, Stream
+from nona.system import Batching, Stream
 
 FRESH = 700_000  # number of the first replication: the search uses others
 

@@ -9,7 +9,6 @@ from sizes import examples
 
 from nona.errors import HardwareError, ScenarioError
 from nona.hardware.device import devices
-from nona.placement.queueing import erlang_c
 from nona.planning.least import driven, least
 from nona.planning.offers import Offer, Option, Target, slicings
 from nona.planning.prices import (
@@ -31,6 +30,7 @@ from nona.study.planning.plan import plan
 from nona.study.planning.question import question_of
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate
+from nona.waits import erlang_c
 
 
 @examples(300)

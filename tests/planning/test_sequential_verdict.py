@@ -11,7 +11,6 @@ from scipy.stats import binom
 from sizes import examples
 
 from nona.errors import SimulationError
-from nona.placement.queueing import erlang_c
 from nona.planning.verdict import (
     Counts,
     Means,
@@ -26,6 +25,7 @@ from nona.planning.verdict import (
     verdict,
     verdicts,
 )
+from nona.waits import erlang_c
 
 TRIALS, ALPHA = 300, 0.05
 

@@ -29,7 +29,8 @@ from nona.report.training.findings import dollars_text, jct_text, runs_sentence,
 from nona.results.simulation_charts import SimulationOutcome
 from nona.scenario.file import parse_scenario
 from nona.scenario.words import words
-from nona.study.outcome import placement_outcome, simulation_outcome
+from nona.study.outcome import simulation_outcome
+from nona.study.placement_outcome import placement_outcome
 from nona.tables import SHARE, kept_text, mean_text, time_text
 from nona.units import format_time
 

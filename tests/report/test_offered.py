@@ -32,11 +32,10 @@ from nona.report.workloads import (
 )
 from nona.results.simulation_charts import LinkLoad, LiveLine, ResourceLoad
 from nona.scenario.file import scenario_from_mapping
-from nona.simulation.arrivals import arrival_chunks
+from nona.simulation.arrivals import Arrivals, arrival_chunks
 from nona.simulation.collected import UNKNOWN, Busy, Progress
 from nona.simulation.workload import Workload
 from nona.study.preparation import prepare
-from nona.system import Arrivals
 from nona.topology import make_topology
 from nona.ui.pages.cluster_drawing import MOST_SERVERS, MOST_UNITS, cluster_tree
 

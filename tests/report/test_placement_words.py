@@ -21,10 +21,10 @@ from nona.results import placement as results
 from nona.results.document import Estimate
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.sources.samples import scenario_path
-from nona.study.outcome import placement_outcome
+from nona.study.placement_outcome import placement_outcome
 from nona.study.placement_times import simulated
+from nona.study.placements import compare, place, predictions
 from nona.study.preparation import prepare
-from nona.study.simulation import compare, place, predictions
 
 
 def test_a_bound_above_what_was_simulated_is_no_bound():

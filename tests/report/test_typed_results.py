@@ -19,10 +19,11 @@ from sizes import examples
 from nona import __version__
 from nona.hardware.device import devices
 from nona.hardware.executor import executor_class
+from nona.placement.enumeration import configuration_counts
 from nona.report.clusters import device_row
 from nona.report.guide import matching, section_titles, sections
 from nona.report.models import contraction, inspection
-from nona.report.times import MeanParts, TimesError, mean_if_off, off_text, times_error
+from nona.report.times_off import MeanParts, TimesError, mean_if_off, off_text, times_error
 from nona.results.document import Estimate, ModelFacts, OffRange
 from nona.results.models import ConfigurationCounts
 from nona.results.planning import CapacityReport, DeviceCapacity, ServerCount
@@ -31,8 +32,8 @@ from nona.scenario.file import load_scenario
 from nona.schedulers.registry import get_scheduler, scheduler_names
 from nona.sources.samples import load_sample, scenario_path
 from nona.statistics import Interval
-from nona.study.models import configuration_counts, prepare_model
-from nona.study.outcome import about
+from nona.study.facts import about
+from nona.study.models import prepare_model
 from nona.study.preparation import prepare
 from nona.study.sweeps import sweep as study_sweep
 from nona.tables import csv_bytes, parquet_bytes
@@ -85,7 +86,7 @@ def capacity():
 
 def models():
     made = prepare_model(load_sample("slides_example"), (executor_class("a100-40gb"),))
-    counts = configuration_counts(made)
+    counts = configuration_counts(made.tasks, made.decomposition)
     report = contraction(made.contracted, made.costed[0], made.decomposition, counts)
     return inspection(made.costed[0]), report, ConfigurationCounts(configurations=tuple(counts))
 

@@ -9,10 +9,10 @@ from nona.report.placements.working import working
 from nona.results.placement import PlacementOutcome, PlacementReport, SolvedPlacement
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
-from nona.study.outcome import placement_outcome
+from nona.study.placement_outcome import placement_outcome
+from nona.study.placements import place
 from nona.study.placing import SearchSteps
 from nona.study.preparation import prepare
-from nona.study.simulation import place
 
 
 def again(result):

@@ -19,7 +19,7 @@ from nona.sources.samples import query_scenario_names, scenario_description, sce
 from nona.statistics import paired_difference
 from nona.study.engines import prepare_language
 from nona.study.language.simulation import simulate_language
-from nona.study.outcome import full_report
+from nona.study.placement_outcome import full_report
 from nona.study.placement_times import simulated
 from nona.study.planning.plan import judged
 from nona.study.planning.planner import Planner

@@ -12,8 +12,9 @@ from nona.decomposition import Decomposition, decompose
 from nona.schedulers.base import View
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.tetris import best_executors, neediest, progress, work_left_s
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.run import RunOptions, simulate_run
-from nona.system import Arrivals, QueryClass
+from nona.system import QueryClass
 from nona.topology import make_topology
 from studies.theory import choices_jct_s
 

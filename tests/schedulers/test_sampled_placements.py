@@ -17,7 +17,8 @@ from nona.placement.result import Configuration, SubGraphPlacement
 from nona.placement.solve import solve
 from nona.schedulers.registry import get_scheduler
 from nona.schedulers.sampling_tables import build_tables
-from nona.system import Arrivals, QueryClass, Stream
+from nona.simulation.arrivals import Arrivals
+from nona.system import QueryClass, Stream
 
 LOCAL = get_scheduler("local")  # draws from tables, as all here do
 

@@ -17,8 +17,9 @@ from nona.schedulers.base import NetworkView, Prepared, Scheduler
 from nona.schedulers.flexflow import Walk, alone, best_placement, searched
 from nona.schedulers.nona_live import find_slots, grown, idle_view, make_slots, make_walk, split_cost_s
 from nona.schedulers.registry import get_scheduler
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.run import RunOptions, simulate_run
-from nona.system import Arrivals, QueryClass, Stream
+from nona.system import QueryClass, Stream
 from nona.topology import make_topology
 
 FLEX = get_scheduler("flexflow")

@@ -12,7 +12,8 @@ from nona.scenario.serverless import ContainersSpec, DispatchSpec, IntervalSpec,
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, grid
 from nona.serverless.policies.base import Plan, Policy
 from nona.serverless.system import Application, NodeMemory, ServerlessSystem
-from nona.system import Arrivals, SharedNetwork, Stream
+from nona.simulation.arrivals import Arrivals
+from nona.system import SharedNetwork, Stream
 from nona.topology import make_topology
 
 SHAPES = (

@@ -16,7 +16,7 @@ from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, default_times, grid
 from nona.serverless.policies.base import Place, Plan, Policy
 from nona.serverless.system import Application, ServerlessSystem
-from nona.system import Arrivals
+from nona.simulation.arrivals import Arrivals
 
 NO_TRANSFER = TransferSpec(local_latency=0, remote_latency=0)
 WARM = ContainersSpec(warm=48, prewarm="none", keep_alive=1e6)

@@ -175,7 +175,10 @@ def test_the_result_names_both_costs():
             of.executing_per_call_usd.mean + of.idle_per_call_usd.mean
         )
         assert of.busy + of.idle + of.starting == pytest.approx(1)
-        of_cost = ("containers", "cost_per_call_usd", "cost_per_hit_usd")
+        for runs in (outcome.runs, without.runs):
+            assert len(runs["cost_per_call_usd"]) == 2
+        assert outcome.runs["latency_s"] == without.runs["latency_s"]
+        of_cost = ("containers", "cost_per_call_usd", "cost_per_hit_usd", "runs")
         others = [{k: v for k, v in o.to_json().items() if k not in of_cost} for o in (outcome, without)]
         assert others[0] == others[1]
 

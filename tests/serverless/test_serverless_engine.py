@@ -36,9 +36,9 @@ from nona.serverless.policies.base import Plan
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.replications import run_policies
 from nona.serverless.system import calls, noise_factors
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.run import Cancelled
 from nona.statistics import mean_interval
-from nona.system import Arrivals
 
 TRANSFER = TransferSpec(local_latency=0.5, local_bandwidth=10.0, remote_latency=2.0, remote_bandwidth=1.0)
 

@@ -33,7 +33,7 @@ from nona.results.serverless_charts import ServerlessOutcome
 from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.serverless.metrics import CallMeasures, RunMeasures
 from nona.sources.samples import scenario_path
-from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE, write_serverless
+from nona.study.exports import TRACE
 from nona.study.serverless.knees import (
     LEAST_LOAD,
     MOST_LOAD,
@@ -44,7 +44,14 @@ from nona.study.serverless.knees import (
     policies_over,
 )
 from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import calls_per_s, serverless_outcome, simulate_serverless_scenario
+from nona.study.serverless.run import (
+    CALLS_CSV,
+    CALLS_PARQUET,
+    calls_per_s,
+    serverless_outcome,
+    simulate_serverless_scenario,
+    write_serverless,
+)
 from nona.study.serverless.tasks import Replication
 from nona.study.shipped import shipped_file
 from nona.study.sweep_numbers import LOAD, number_named, numbers_of

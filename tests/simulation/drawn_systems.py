@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from simulation_cases import make_system, query, task_graph
 
-from nona.system import Arrivals, Batching, Stream
+from nona.simulation.arrivals import Arrivals
+from nona.system import Batching, Stream
 from nona.topology import NONE, Topology
 
 

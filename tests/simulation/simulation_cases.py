@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from nona.contraction.task_graph import TaskGraph
 from nona.decomposition import Decomposition
 from nona.schedulers.base import NetworkView, NoTables, Prepared, Scheduler
-from nona.system import Arrivals, QueryClass, Stream, System
+from nona.simulation.arrivals import Arrivals
+from nona.system import QueryClass, Stream, System
 
 NO_CUTS = Decomposition((), ())
 

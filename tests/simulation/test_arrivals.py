@@ -10,13 +10,13 @@ from nona.errors import ScenarioError, SimulationError
 from nona.random_streams import RandomStreams
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.simulation import traces
-from nona.simulation.arrivals import arrival_chunks, effective_rate
+from nona.simulation.arrivals import Arrivals, arrival_chunks, effective_rate
 from nona.simulation.workload import Workload, background_items, gamma_draws, stream_names
 from nona.sources.lookup import Sources
 from nona.study.preparation import prepare
 from nona.study.sweep_numbers import number_named
 from nona.study.traffic import arrivals_of
-from nona.system import Arrivals, Stream
+from nona.system import Stream
 
 RATE = 50.0
 

@@ -14,10 +14,11 @@ from sizes import examples, sized
 
 from nona.random_streams import RandomStreams
 from nona.schedulers.registry import get_scheduler
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.workload import background_items
 from nona.statistics import overlapping_batch_means
-from nona.system import Arrivals, Batching, Stream
+from nona.system import Batching, Stream
 from studies.bulk_queue import bulk_queue, memoryless_batches
 
 ENGINES = ("simpy", "compiled")

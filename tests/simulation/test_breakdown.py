@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from simulation_cases import SCHEDULERS, first_fit, fixed, make_system, query, task_graph
 from sizes import examples
 
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.collected import PARTS
 from nona.simulation.run import RunOptions, simulate_run
-from nona.system import Arrivals, Stream
+from nona.system import Stream
 from nona.topology import Topology
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from nona import app_root
 from nona import code_cache as folders
+from nona.family import families as declared
 from nona.simulation.compiled import build, families
 from nona.simulation.compiled import core as core_module
 from nona.simulation.run import engine_named
@@ -93,9 +94,10 @@ def test_a_family_that_cannot_be_compiled_is_not_begun_again_at_once(folder, sta
 
 
 def test_each_family_has_sources():
-    assert families.FAMILIES.keys() == build.SOURCES.keys()
-    for family in families.FAMILIES:
-        assert list((app_root() / build.SOURCES[family]).rglob("*.py"))
+    parts = [part for family in declared() for part in family.compiled]
+    assert {part.name for part in parts} == families.FAMILIES.keys()
+    assert all(list((app_root() / part.sources).rglob("*.py")) for part in parts)
+    assert all((app_root() / path).exists() for part in parts for path in part.core)
 
 
 def test_schedulers_that_change_are_compiled_anew(folder, monkeypatch):

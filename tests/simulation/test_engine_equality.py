@@ -29,6 +29,7 @@ from nona.results.placement import Prediction
 from nona.scenario.file import load_scenario
 from nona.schedulers.base import NetworkView, NoTables, Prepared
 from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.compiled import core
 from nona.simulation.compiled import engine as compiled_engine
 from nona.simulation.compiled.events import jobs, loop
@@ -38,7 +39,7 @@ from nona.simulation.reference.links import SharedLink
 from nona.simulation.run import RunOptions, simulate_run
 from nona.simulation.workload import Output
 from nona.sources import lookup, samples
-from nona.system import Arrivals, Batching, Stream
+from nona.system import Batching, Stream
 from nona.topology import make_topology
 from tests.report.filled import filled
 

@@ -16,9 +16,10 @@ from nona.placement import prediction, queueing
 from nona.placement.fixed import spread_placement
 from nona.placement.model import value_at
 from nona.schedulers.registry import get_scheduler
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.run import RunOptions, simulate_run
 from nona.statistics import mean_interval
-from nona.system import Arrivals, QueryClass, Stream
+from nona.system import QueryClass, Stream
 from nona.topology import NONE, Topology, make_topology
 from studies.theory import link_wait_s
 

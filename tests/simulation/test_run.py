@@ -14,13 +14,14 @@ from simulation_cases import first_fit, fixed, make_system, query, scheduler, ta
 from nona.errors import SimulationError
 from nona.report.simulations.live import LiveSeries, comparable, quantile_s
 from nona.report.simulations.series import ecdf_series
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.records import run_checks
 from nona.simulation.reference.engine import SimPyRun
 from nona.simulation.run import RunOptions, job_times, simulate_run
 from nona.simulation.sizes import RunSize, auto_warmup
 from nona.simulation.summary import summarize
 from nona.simulation.workload import Kept, Workload
-from nona.system import Arrivals, Stream
+from nona.system import Stream
 
 DIAMOND = task_graph(
     [2e-3, 5e-3, 4e-3, 2e-3], [(0, [1, 2], 2e5), (1, [3], 1e5), (2, [3], 1e5)], name="diamond"

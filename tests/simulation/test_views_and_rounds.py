@@ -12,8 +12,9 @@ from simulation_cases import make_system, query, scheduler, task_graph
 from nona.errors import SimulationError
 from nona.schedulers.base import Allotment, NetworkView
 from nona.schedulers.registry import get_scheduler, scheduler_names
+from nona.simulation.arrivals import Arrivals
 from nona.simulation.run import RunOptions, simulate_run
-from nona.system import Arrivals, Stream
+from nona.system import Stream
 from nona.topology import make_topology
 
 PAIR = task_graph([1.0, 1.0], [(0, [1], 2.0)])

@@ -10,7 +10,7 @@ from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to
 from nona.sources.samples import scenario_path
 from nona.statistics import paired_difference
 from nona.store import families
-from nona.study.outcome import placement_outcome
+from nona.study.placement_outcome import placement_outcome
 from nona.study.preparation import prepare
 from nona.study.simulation import place
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from nona.placement.capacity import least_utilization
-from nona.placement.queueing import erlang_c
 from nona.report.plan import plan_finding, range_text
 from nona.report.plan_options import chains, plan_text
 from nona.results.planning import CapacityReport
@@ -18,6 +17,7 @@ from nona.study.planning.planner import Planner
 from nona.study.planning.question import opened, question_of
 from nona.study.preparation import prepare, with_times_off
 from nona.study.sweep_numbers import with_values
+from nona.waits import erlang_c
 from tests.cli.calling import answer, refusal
 
 NAME = "vision_language_8_servers"

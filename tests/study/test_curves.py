@@ -318,7 +318,7 @@ def test_a_precision_counts_it_among_the_overloaded():
 def test_a_prediction_that_is_wrong_costs_a_short_run_and_nothing_else(monkeypatch):
     of = prepared(6000)
     whole = simulated(of)
-    monkeypatch.setattr("nona.study.simulation.predictions", lambda *a: dict.fromkeys(("local", "spread")))
+    monkeypatch.setattr("nona.study.placements.predictions", lambda *a: dict.fromkeys(("local", "spread")))
     found = simulated(of)
     assert [r.jobs for r in found.records["local"]] == [6000, 6000]
     assert found.summaries["local"].result.jct_s == whole.summaries["local"].result.jct_s

@@ -4,8 +4,8 @@ import pytest
 
 from nona.scenario.file import load_scenario
 from nona.sources.samples import scenario_path
+from nona.study.placements import place
 from nona.study.preparation import prepare
-from nona.study.simulation import place
 from nona.study.sweep_numbers import with_value
 from studies.network_story import (
     LINK,

@@ -13,7 +13,6 @@ from nona.cost.options import CostOptions, stacks
 from nona.hardware.device import devices
 from nona.hardware.executor import executor_class
 from nona.placement.capacity import Loads, default_shares, executor_utilization, least_utilization
-from nona.report.times import runs_as
 from nona.report.training.figures import one_more_finding
 from nona.report.training.findings import training_finding
 from nona.report.workloads import load_text, offered_load
@@ -21,6 +20,7 @@ from nona.results.sweeps import SweepRequest
 from nona.scenario.file import parse_scenario
 from nona.scenario.values import NamedSpec
 from nona.sources.lookup import Sources
+from nona.sources.provenance import runs_as
 from nona.sources.samples import load_sample
 from nona.study.preparation import prepare
 from nona.study.simulation import simulate

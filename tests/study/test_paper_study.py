@@ -14,9 +14,10 @@ from nona.simulation.run import RunOptions
 from nona.sources.lookup import Sources
 from nona.sources.samples import scenario_path
 from nona.statistics import paired_ratio
+from nona.study.placements import place
 from nona.study.preparation import prepare
 from nona.study.shipped import stored_result
-from nona.study.simulation import chosen_schedulers, place
+from nona.study.simulation import chosen_schedulers
 from nona.study.sweep_numbers import LINK, with_value
 from studies.paper import CLAIM, SCENARIO, growth, paper_scenario, paper_study, reach
 from studies.reports import paper

@@ -11,9 +11,9 @@ from sizes import first
 from nona.cli.main import main
 from nona.errors import NonaError
 from nona.experiments import ProcessPool
-from nona.placement.queueing import erlang_c
 from nona.planning.offers import Option
 from nona.planning.prices import listed_prices
+from nona.planning.servers import cluster_price
 from nona.report.plan import month_text, plan_finding, tightest
 from nona.report.plan_options import plan_text
 from nona.results.planning import PlanReport
@@ -24,11 +24,12 @@ from nona.sources.lookup import Sources
 from nona.study.planning.chains import Bounds
 from nona.study.planning.plan import plan
 from nona.study.planning.planner import Planner
-from nona.study.planning.question import MILLE, cluster_price, opened, question_of
+from nona.study.planning.question import MILLE, opened, question_of
 from nona.study.planning.trials import Trial
 from nona.study.planning.written import Written
 from nona.study.serverless.preparation import prices_by_gpu
 from nona.study.sweep_numbers import with_values
+from nona.waits import erlang_c
 from studies.theory import md1_jct_s
 from tests.cli.calling import answer, refusal, text
 

@@ -13,12 +13,13 @@ from nona.results.placement import PredictedClass, Prediction
 from nona.results.studies import PredictionMap
 from nona.results.sweeps import SweepRequest
 from nona.scenario.file import load_scenario
+from nona.simulation.arrivals import Arrivals
 from nona.sources.samples import scenario_path
 from nona.study.shipped import stored_result
 from nona.study.sweep_numbers import with_value
 from nona.study.sweeps import sweep
 from nona.study.tested_range import error, untested
-from nona.system import Arrivals, Batching
+from nona.system import Batching
 from studies import prediction_map as study_map
 from studies.reports import prediction as prediction_map
 from studies.reports.prediction import band, map_figure

@@ -7,8 +7,9 @@ from nona.scenario.file import scenario_from_mapping
 from nona.sources.samples import shipped_scenario
 from nona.study import race
 from nona.study.cache import StudyCache
+from nona.study.placements import place
 from nona.study.preparation import prepare
-from nona.study.simulation import place, simulate
+from nona.study.simulation import simulate
 
 
 @pytest.fixture

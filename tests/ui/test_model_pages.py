@@ -15,6 +15,7 @@ from nona.graph import blocks, guard, readers
 from nona.graph.dag import Dag
 from nona.hardware.executor import executor_class
 from nona.placement import enumeration, messages
+from nona.placement.enumeration import configuration_counts
 from nona.scenario.file import parse_scenario
 from nona.sources.samples import load_sample, sample_names, sample_path
 from nona.study import models, preparation
@@ -307,7 +308,11 @@ def test_a_usual_model_is_counted_at_once(open_page):
     at = put(show(stepping(open_page), "googlenet"), "model-view", LEFT)
     model = prepared("googlenet")
     interior = [len(s.interior) for s in model.decomposition.subgraphs]
-    wanted = [f"{c:,}" for c, m in zip(models.configuration_counts(model), interior, strict=True) if m]
+    wanted = [
+        f"{c:,}"
+        for c, m in zip(configuration_counts(model.tasks, model.decomposition), interior, strict=True)
+        if m
+    ]
     assert is_quick(model)
     assert list(table(at, "interior tasks")["configurations"]) == wanted
     assert "Count the configurations" not in {b.label for b in at.button}
@@ -323,7 +328,7 @@ def test_a_large_sub_graph_is_counted_by_a_worker_on_demand(open_page, monkeypat
     assert list(table(at, "interior tasks")["interior tasks"]) == [str(WIDE)]
     assert "configurations" not in table(at, "interior tasks")
     run(at, "count")
-    wanted = [f"{c:,}" for c in models.configuration_counts(prepared) if c > 1]
+    wanted = [f"{c:,}" for c in configuration_counts(prepared.tasks, prepared.decomposition) if c > 1]
     assert list(table(at, "interior tasks")["configurations"]) == wanted
     assert "Count the configurations" not in {b.label for b in at.button}
     # The count belongs to this device: on another one it is asked for again, not passed off.

@@ -13,9 +13,9 @@ from nona.report.placements import comparison
 from nona.report.placements import text as words
 from nona.report.placements.figures import link_waits_figure
 from nona.report.placements.tables import steps as rows_of
-from nona.report.times import off_text
+from nona.report.times_off import off_text
 from nona.results.placement import PlacedConfiguration, PlacedSubgraph, PredictedLink, SearchProgress
-from nona.study import preparation, simulation
+from nona.study import placements, preparation
 from nona.study.placement_times import simulated
 from nona.ui.pages.placement import PLACEMENT, solved_text, value_text
 from nona.ui.pages.placement_result import FIRST, configuration_list
@@ -75,7 +75,7 @@ def test_tiles_bars_and_table_are_simulated(open_page):
     at = app.solve_demo(open_page, "rag_pipeline")
     state = app.state_of(at)
     data, study = state.results["place"].data, preparation.prepare(state.scenario)
-    report, wanted = data.nona, simulation.place(study)
+    report, wanted = data.nona, placements.place(study)
     assert report.objective_s == report.simulated.mean == wanted.objective_s
     for other, fixed in ((data.local, local_placement), (data.spread, spread_placement)):
         assert other.objective_s == simulated(study.system, fixed(study.system)).objective_s
@@ -149,7 +149,7 @@ def test_the_working_is_opened_by_a_switch_and_equals_the_solver(solved):
     at = app.put(solved, "place-tabs", "Formulas")
     assert not at.latex
     at.toggle(key="working-on").set_value(True).run()
-    placement = simulation.place(preparation.prepare(app.state_of(at).scenario))
+    placement = placements.place(preparation.prepare(app.state_of(at).scenario))
     labels = [e.label.replace("\\", "") for e in at.expander]
     lines = {x.key: x for x in app.state_of(at).results["place"].data.working.lines}
     assert lines["objective"].value == pytest.approx(placement.prediction.jct_s)

@@ -8,8 +8,7 @@ from drawn import texts
 
 from nona.placement.capacity import executor_utilization
 from nona.report.batches import gain_text
-from nona.report.models import batched_times
-from nona.report.text import fit_text
+from nona.report.models import batched_times, fit_text
 from nona.scenario.rows import ArrivalsSpec
 from nona.study.preparation import prepare
 from nona.tables import share_text

@@ -83,7 +83,7 @@ class BundleOptions:
     )
 
 
-@command("place", "solve the placement of a scenario", "nona.cli.scenarios:place", opens=True)
+@command("place", "solve the placement of a scenario", "nona.cli.placement:place", opens=True)
 class PlaceOptions:
     """``nona place``."""
 

@@ -152,7 +152,7 @@ class StudyCommand(Command):
         """Click gives an empty list before they are known."""
 
     def _run(self, **given: Any) -> None:
-        from nona.study.exports import check_places
+        from nona.output_files import check_places
 
         study, csv, html = self.study, given.pop("csv", None), given.pop("html", None)
         check_places(csv, html)
@@ -176,7 +176,7 @@ class StudyCommand(Command):
 
 
 def _write_files(study: Study, result: Any, csv: Path | None, html: Path | None) -> None:
-    from nona.study.exports import write_text
+    from nona.output_files import write_text
 
     if csv is not None:
         from nona.tables import csv_bytes

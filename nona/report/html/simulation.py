@@ -38,7 +38,8 @@ from nona.report.simulations.figures import (
     warmup_figure,
 )
 from nona.report.simulations.findings import headline, unsettled_text
-from nona.report.times import hardware_notes, model_warnings, off_lines, off_text
+from nona.report.times import hardware_notes, model_warnings
+from nona.report.times_off import off_lines, off_text
 from nona.results.document import About, ModelFacts
 from nona.results.placement import PlacedConfiguration, PlacementOutcome, PlacementReport, PredictedLink
 from nona.results.simulation import SchedulerResult, Schedulers, SimulationReport
@@ -367,7 +368,7 @@ def simulation_html(data: SimulationOutcome, requests: Parts = ()) -> str:
 
 
 def placement_html(data: PlacementOutcome) -> str:
-    """The report on a placement's outcome (:func:`nona.study.outcome.placement_outcome`)."""
+    """The report on a placement's outcome (:func:`nona.study.placement_outcome.placement_outcome`)."""
     about = data.about
     return document(
         f"{about.name}: placement",

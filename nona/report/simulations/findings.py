@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from nona.report.simulations.live import comparable
 from nona.report.text import Finding, listed, not_clear, verb
-from nona.report.times import off_text
+from nona.report.times_off import off_text
 from nona.results.document import Estimate, OffRange
 from nona.results.simulation import Differences, Resources, Schedulers
 from nona.results.simulation_charts import LiveRun

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from nona.report.simulations.batches import LOAD_AND_BUSY, batch_rows
 from nona.report.simulations.report import python_decisions
-from nona.report.times import off_lines
-from nona.results.document import Estimate
+from nona.report.times_off import off_lines
+from nona.results.document import Estimate, Percentile
 from nona.results.simulation import (
     ComparedReport,
     Difference,
@@ -16,7 +16,6 @@ from nona.results.simulation import (
     ModelResult,
     PartName,
     Parts,
-    Percentile,
     PrecisionReport,
     SchedulerResult,
     Schedulers,

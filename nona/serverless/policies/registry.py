@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from nona.errors import SimulationError
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nona.errors import SimulationError, instead
 from nona.registry import Registry
+from nona.serverless.functions import network_names
 from nona.serverless.policies import aquatope, fixed, gshare, infless, orion
 from nona.serverless.policies.base import Policy
 from nona.serverless.policies.esg import policy as esg
+from nona.sources.unknown import mapping, unknown_strategies
 
 _MODULES = (esg, infless, gshare, orion, aquatope, fixed)
 POLICIES: Registry[Policy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)
@@ -30,3 +35,16 @@ def get_policy(name: str) -> Policy:
     'Fixed'
     """
     return POLICIES.find(name)
+
+
+def unknown_names(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield one line for each policy and measured network of a scenario's data that is not known."""
+    part = mapping(data.get("serverless"))
+    yield from unknown_strategies("serverless.policies", part.get("policies"), get_policy)
+    for name, function in mapping(part.get("functions")).items():
+        network = mapping(function).get("network")
+        if isinstance(network, str) and network not in network_names():
+            yield (
+                f"serverless.functions.{name}.network: {network[:60]!r} is not a measured network; "
+                f"{instead(network, network_names())}."
+            )

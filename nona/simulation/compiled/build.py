@@ -23,6 +23,7 @@ from typing import Any
 
 from nona import app_root, import_root
 from nona.code_cache import base_folder, code_folder, make_own, tell_not_kept
+from nona.family import families
 from nona.foreign import write_whole
 from nona.simulation.compiled.memory import Field, Row
 
@@ -132,31 +133,23 @@ def cache_folder() -> Path:
 
 def _core_hash() -> str:
     """Hash every module that may end up in the compiled core, and those that compile it."""
-    root = import_root() / "nona"
-    simulation = root / "simulation"
-    files = [f for f in (simulation / "compiled").rglob("*.py") if f.stem not in _PLAIN]
-    files += [simulation / "reference" / name for name in ("kernel.py", "executors.py")]
-    files += [simulation / "batching.py", root / "schedulers" / "base.py"]
+    here = [file for file in Path(__file__).parent.glob("*.py") if file.stem not in _PLAIN]
+    parts = [path for family in families() for part in family.compiled for path in part.core]
+    files = [file for path in parts for file in _python_files(import_root() / path)]
     versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite", "numpy")]
-    return _hash(files, str(root), *versions, sys.version)
-
-
-#: Families of compiled code, and the folder of the sources that each is made of, beside the core's.
-SOURCES = {
-    "queries": "nona/schedulers",
-    "serverless": "nona/serverless/engine",
-    "training": "nona/training/elastic",
-    "language": "nona/language",
-    "searches": "nona/serverless/policies/esg",
-    "learning": "studies/learning",
-}
+    return _hash([*here, *files], str(import_root()), *versions, sys.version)
 
 
 @cache
 def sources_hash(family: str) -> str:
     """Hash the sources of a family: its compiled functions belong to it."""
-    root = app_root() if SOURCES[family].startswith("studies") else import_root()
-    return _hash((root / SOURCES[family]).rglob("*.py"))
+    (path,) = (part.sources for of in families() for part in of.compiled if part.name == family)
+    root = app_root() if path.startswith("studies") else import_root()
+    return _hash(_python_files(root / path))
+
+
+def _python_files(path: Path) -> Iterable[Path]:
+    return path.rglob("*.py") if path.is_dir() else [path]
 
 
 def _hash(files: Iterable[Path], *texts: str) -> str:

@@ -14,26 +14,17 @@ import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nona import import_root
 from nona.code_cache import tell_not_kept
+from nona.family import families
 from nona.priority import LOWEST, give_way
 from nona.registry import load
 from nona.simulation.compiled.build import cache_folder, is_ready, mark_ready
 
-if TYPE_CHECKING:
-    from nona.system import System
-
-#: What compiles each family, in the order in which that is done.
-FAMILIES = {
-    "queries": "nona.simulation.compiled.families:compile_all",
-    "serverless": "nona.serverless.replications:compile_loop",
-    "training": "nona.training.elastic.replications:make_ready",
-    "language": "nona.language.run:make_ready",
-    "searches": "nona.serverless.policies.esg.search:compile_searches",
-    "learning": "studies.learning.training:make_ready",
-}
+#: What is compiled, by name, in the order in which that is done.
+_PARTS = [part for family in families() for part in family.compiled]
+FAMILIES = {part.name: part.run for part in sorted(_PARTS, key=lambda part: part.last)}
 _CLAIM = "preparing"
 _STALE_S = 3600.0  # whoever claimed the work so long ago has died; a busy machine may take half an hour
 
@@ -44,53 +35,6 @@ def compile_families(families: Iterable[str] = FAMILIES) -> None:
         if not is_ready(family):
             load(FAMILIES[family])()
             mark_ready(family)
-
-
-def warm() -> None:
-    """Load the engine into this process; compile it, with the shipped policies, where need be."""
-    from nona.simulation.compiled.core import load_core
-
-    compile_families(["queries"])
-    load_core()
-
-
-def compile_all() -> None:
-    """Compile the core and the policies of all registered schedulers, on disk."""
-    from nona.placement.fixed import local_placement
-    from nona.schedulers.registry import get_scheduler, scheduler_names
-    from nona.simulation.compiled.core import load_core
-    from nona.simulation.compiled.engine import is_compiled
-
-    system = _smallest_system()
-    for name in scheduler_names():
-        scheduler = get_scheduler(name)
-        placement = local_placement(system) if scheduler.needs_placement else None
-        is_compiled(scheduler, scheduler.prepare(system, placement, {}))
-    load_core()
-
-
-def _smallest_system() -> System:
-    """Make a system of two tasks on two servers: enough for a scheduler to prepare its tables."""
-    import numpy as np
-
-    from nona.contraction.task_graph import TaskGraph
-    from nona.decomposition import decompose
-    from nona.system import QueryClass, Stream, System
-
-    graph = TaskGraph.from_edges("two tasks", [1e-3, 1e-3], [(0, 1, 1e3)])
-    query = QueryClass("two tasks", graph, decompose(graph.dag), rate=1.0)
-    pair = np.arange(2, dtype=np.int64)
-    return System(
-        executor_server=pair,
-        executor_class=np.zeros(2, dtype=np.int64),
-        class_names=("gpu",),
-        capacity=1e9,
-        latency_s=0.0,
-        discipline="fifo",
-        background_compute=Stream(),
-        background_network=Stream(),
-        queries=(query,),
-    )
 
 
 def prepare_in_background(*families: str) -> bool:

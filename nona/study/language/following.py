@@ -21,10 +21,11 @@ from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import PILOT_FIRST
 from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
+from nona.study.placements import place
 from nona.study.placing import OnPlacing
 from nona.study.preparation import Study, prepare
 from nona.study.rehearsal import Chosen
-from nona.study.simulation import beyond_capacity, chosen_schedulers, place
+from nona.study.simulation import beyond_capacity, chosen_schedulers
 from nona.system import Stream
 from nona.topology import Topology
 
@@ -52,7 +53,7 @@ class Following:
     ) -> Following:
         """Prepare the queries, and solve their placement where the scheduler samples from one.
 
-        ``cache``, ``check`` and ``on_progress`` are those of :func:`nona.study.simulation.place`.
+        ``cache``, ``check`` and ``on_progress`` are those of :func:`nona.study.placements.place`.
 
         Raises ``SimulationError`` where their tasks are more than the executors can serve.
         """

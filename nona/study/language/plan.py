@@ -24,6 +24,7 @@ from nona.language.run import simulate_once
 from nona.language.system import Engine, LanguageSystem, RequestClass, Role
 from nona.planning.least import driven, least
 from nona.planning.offers import Offer
+from nona.planning.servers import offers_of
 from nona.planning.verdict import (
     FIRST,
     Evidence,
@@ -44,7 +45,6 @@ from nona.sources.lookup import Sources
 from nona.study.engines import LanguageStudy
 from nona.study.language.simulation import RequestTime, drawn, over_targets
 from nona.study.language.sizes import engine_server, study_on
-from nona.study.planning.question import offers_of
 from nona.study.traffic import network_of
 
 MOST_JOBS = 6000  # of a run

@@ -19,7 +19,7 @@ from nona.language.run import simulate_once
 from nona.language.system import BLOCK_TOKENS, LanguageSystem, RequestClass
 from nona.planning.verdict import share_within
 from nona.report.language.tables import best_router
-from nona.results.document import number
+from nona.results.document import Percentile, number
 from nona.results.language import (
     EngineResult,
     EngineStep,
@@ -34,12 +34,13 @@ from nona.results.language import (
     StepsOff,
     TokenTimes,
 )
-from nona.results.simulation import JobCounts, Percentile, State
+from nona.results.simulation import JobCounts, State
 from nona.scenario.schema import Scenario, SimulationSpec
 from nona.simulation.records import Check, checked
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import MATERIAL, SIGNIFICANT, growth_of, part_run
 from nona.sources.lookup import Sources
+from nona.sources.provenance import about_scenario
 from nona.statistics import (
     level_with,
     mean_interval,
@@ -51,7 +52,6 @@ from nona.statistics import (
 )
 from nona.study.engines import LanguageStudy
 from nona.study.language.following import Following
-from nona.study.outcome import about_scenario
 
 RequestTime = Literal["ttft_s", "tpot_s", "e2e_s"]
 TAIL = 0.25  # requests that follow the measured ones, so that these do not run out alone

@@ -40,7 +40,6 @@ from nona.arrays import Floats, Ints
 from nona.errors import PlacementError
 from nona.placement.capacity import check_feasible
 from nona.placement.fixed import local_placement, spread_placement
-from nona.placement.queueing import erlang_c
 from nona.placement.result import Placement
 from nona.planning.least import driven, edge, halfway, least
 from nona.planning.offers import Option
@@ -51,11 +50,12 @@ from nona.schedulers.sampling_tables import build_tables
 from nona.simulation.collected import ROUNDING, in_time
 from nona.simulation.run import RunOptions, job_times
 from nona.study.cache import StudyCache
+from nona.study.placements import place
 from nona.study.planning.question import MILLE, Question
 from nona.study.preparation import BatchMemoryError, check_counted
-from nona.study.simulation import place
 from nona.system import QueryClass, System
 from nona.units import format_number, format_size, format_time
+from nona.waits import erlang_c
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import numpy as np
 from nona.experiments import ProcessPool, do_nothing
 from nona.planning.offers import Option, Target
 from nona.planning.prices import breaks_after
+from nona.planning.servers import with_prices
 from nona.results.document import UNKNOWN, Estimate, Verdict, number
 from nona.results.planning import HeldTarget, HoldsReport, PlanFailure
 from nona.scenario.plan import PlanSpec
@@ -19,13 +20,7 @@ from nona.sources.lookup import Sources
 from nona.statistics import mean_interval
 from nona.study.planning.plan import failures, headroom, loads_of
 from nona.study.planning.planner import Planner, RunPool
-from nona.study.planning.question import (
-    Question,
-    entry_named,
-    question_now,
-    question_of,
-    with_prices,
-)
+from nona.study.planning.question import Question, entry_named, question_now, question_of
 from nona.study.planning.trials import Known, Seen, shares_of, verdicts_of
 from nona.study.planning.written import option_row
 

@@ -27,7 +27,7 @@ from nona.results.planning import (
 )
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources
-from nona.study.outcome import about
+from nona.study.facts import about
 from nona.study.planning import written as planning_written
 from nona.study.planning.chains import Chain, ChainKey, with_count
 from nona.study.planning.planner import Planner, RunPool, Tell

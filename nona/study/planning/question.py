@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nona.errors import NonaError, ScenarioError
+from nona.errors import ScenarioError
 from nona.hardware.device import find_device, user_devices
-from nona.planning.offers import Offer, Option, Target, slicings
-from nona.planning.prices import listed_prices
+from nona.planning.offers import Offer, Option, Target
+from nona.planning.servers import alike, expanded, group_offer, offers_of, servers_now, with_prices
 from nona.planning.traffic import Profile, is_table, profile_of_trace, read_profile
 from nona.results.planning import PlanOption
-from nona.scenario.plan import BatchOfferSpec, OfferSpec, PlanSpec, PricesSpec, Survival, TargetSpec
+from nona.scenario.plan import BatchOfferSpec, PlanSpec, Survival, TargetSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.values import NamedSpec
 from nona.schedulers.registry import get_scheduler
@@ -22,7 +22,6 @@ from nona.sources.lookup import Sources
 from nona.study.cache import StudyCache
 from nona.study.preparation import Study, Times, prepare, with_times_off
 from nona.study.sweep_numbers import LOAD, number_named
-from nona.tables import money, per_hour
 
 MILLE = 1000  # a factor on the traffic is a whole number of thousandths
 
@@ -154,7 +153,7 @@ def _on_offer(
             [f"plan.group: cluster.servers[{grows}] has an engine; choose a group that runs tasks."]
         )
     spec, priced = with_prices(spec, [*(o.gpu for o in spec.offers), *(g.gpu for g in groups)])
-    in_its_place = spec.model_copy(update={"offers": spec.offers or (_offered(groups[grows]),)})
+    in_its_place = spec.model_copy(update={"offers": spec.offers or (group_offer(groups[grows]),)})
     servers: list[tuple[Offer, int]] = []
     growing = range(0)
     for place, group in enumerate(groups):
@@ -163,18 +162,9 @@ def _on_offer(
             growing = range(len(servers), len(servers) + len(grown))
             servers += [(offer, 0) for offer in grown]
         elif group.engine is None:
-            servers.append((next(_expanded(scenario, spec, _offered(group))), group.count))
+            servers.append((next(expanded(scenario, spec, group_offer(group))), group.count))
     offers = tuple(offer if priced else replace(offer, price=0.0) for offer, _ in servers)
     return offers, tuple(count for _, count in servers), tuple(growing)
-
-
-def with_prices(spec: PlanSpec, gpus: Iterable[str]) -> tuple[PlanSpec, bool]:
-    """The plan in which each of ``gpus`` has a price, 0 where none is known, and whether all had one."""
-    priced = {*listed_prices(spec.prices.kind), *spec.prices.gpus}
-    priced |= {offer.gpu for offer in spec.offers if offer.price is not None}
-    free = dict.fromkeys(set(gpus) - priced, 0.0)
-    prices = spec.prices.model_copy(update={"gpus": {**spec.prices.gpus, **free}})
-    return spec.model_copy(update={"prices": prices}), not free
 
 
 def _check_names(scenario: Scenario, spec: PlanSpec) -> None:
@@ -243,91 +233,6 @@ def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[Target, ...]:
     return tuple(targets)
 
 
-def offers_of(scenario: Scenario, spec: PlanSpec) -> tuple[Offer, ...]:
-    """The servers on offer, those of the cluster where none are named; each raises as :func:`question_of`."""
-    given = spec.offers or tuple(map(_offered, scenario.cluster.servers))
-    offers = tuple(dict.fromkeys(o for each in given for o in _expanded(scenario, spec, each)))
-    twice = [o.text for i, o in enumerate(offers) if any(_alike(o, p) for p in offers[:i])]
-    if twice:
-        raise ScenarioError([f"plan.offers: {twice[0]} is on offer twice; keep one of them."])
-    return offers
-
-
-def _offered(group: ServerGroupSpec) -> OfferSpec:
-    return OfferSpec(gpu=group.gpu, mig=group.mig, gpus=group.gpus, vcpus=group.vcpus, mps=group.mps)
-
-
-def _alike(a: Offer, b: Offer) -> bool:
-    return (a.gpu, a.mig, a.gpus, a.vcpus, a.mps) == (b.gpu, b.mig, b.gpus, b.vcpus, b.mps)
-
-
-def _expanded(scenario: Scenario, spec: PlanSpec, offer: OfferSpec) -> Iterator[Offer]:
-    device = find_device(offer.gpu, user_devices(scenario.cluster.devices))
-    layouts: Sequence[str | None] = (None,)
-    if offer.mig is not None:
-        if device.mig is None:
-            raise ScenarioError(
-                [f"plan.offers: {offer.gpu!r} has no MIG; leave out ':{offer.mig}', or name another GPU."]
-            )
-        layouts = slicings(device.mig, offer.mig)
-    price = offer.price if offer.price is not None else _gpu_price(spec, offer.gpu)
-    if price is None:
-        raise ScenarioError(
-            [
-                f"plan.offers: {offer.gpu!r} has no {_kind(spec)}price; "
-                f"write it as {offer.gpu}=1.29 (per GPU and hour)."
-            ]
-        )
-    whole = price * offer.gpus + spec.prices.server
-    for layout in layouts:
-        yield Offer(offer.gpu, layout, whole, offer.most or spec.most, offer.gpus, offer.vcpus, offer.mps)
-
-
-def _gpu_price(spec: PlanSpec, gpu: str) -> float | None:
-    """Price per hour of a GPU that has none in its offer: as the plan says, else as listed, else ``None``.
-
-    >>> _gpu_price(PlanSpec(), "v100"), _gpu_price(PlanSpec(), "mine")
-    (2.48, None)
-    """
-    given = spec.prices.gpus.get(gpu)
-    if given is not None:
-        return given
-    listed = listed_prices(spec.prices.kind).get(gpu)
-    return None if listed is None else listed.usd_per_hour
-
-
-def _kind(spec: PlanSpec) -> str:
-    return "" if spec.prices.kind == "on-demand" else f"{spec.prices.kind} "
-
-
-def servers_now(scenario: Scenario) -> dict[Offer, int]:
-    """The servers that the scenario's cluster has, as offers with their counts.
-
-    Prices are those of the part ``plan``, for what is on offer there those of the offer; without that part
-    those of the part ``training``; else those of the shipped list. So every page and report that states what
-    a cluster costs an hour states the same.
-
-    Raises ``ScenarioError`` for a GPU without a price. Raises ``HardwareError`` for an unknown device or
-    layout.
-    """
-    spec = scenario.plan or PlanSpec(
-        prices=PricesSpec(gpus=scenario.training.prices if scenario.training else {})
-    )
-    offers = offers_of(scenario, spec) if spec.offers else ()
-    counts: dict[Offer, int] = {}
-    for group in scenario.cluster.servers:
-        server = next(_expanded(scenario, spec, _offered(group)))
-        price = next((o.price for o in offers if _alike(o, server)), server.price)
-        server = replace(server, price=price, most=100_000)
-        counts[server] = counts.get(server, 0) + group.count
-    return counts
-
-
-def cluster_price(scenario: Scenario) -> float:
-    """Price per hour of the scenario's servers: Σ count · price of a server."""
-    return sum(count * server.price for server, count in servers_now(scenario).items())
-
-
 def question_now(question: Question, asked: Scenario) -> tuple[Question, tuple[int, ...]]:
     """The question with the cluster of ``asked`` alone on offer, and its servers of each kind."""
     servers = servers_now(asked)
@@ -341,7 +246,7 @@ def same_option(question: Question, now: Question, option: Option) -> Option | N
     """An option of ``now`` as one of ``question``, if everything in it is on offer there."""
     counts = [0] * len(question.offers)
     for server, count in zip(now.offers, option.counts, strict=True):
-        place = next((k for k, o in enumerate(question.offers) if _alike(o, server)), None)
+        place = next((k for k, o in enumerate(question.offers) if alike(o, server)), None)
         if place is None:
             return None
         counts[place] = count
@@ -436,38 +341,3 @@ def _rack_text(names: list[str], taken: tuple[int, ...]) -> str:
 def _without(option: Option, taken: tuple[int, ...]) -> Option:
     counts = tuple(n - t for n, t in zip(option.counts, taken, strict=True))
     return Option(counts, option.scheduler)
-
-
-def cluster_cost(scenario: Scenario) -> str:
-    """State the cost of the present cluster per hour; empty where a GPU has no price.
-
-    >>> from nona.scenario.file import parse_scenario
-    >>> text = "{version: 1, cluster: {servers: [{count: 2, gpu: l4}]}, training: {generate: {jobs: 9}}}"
-    >>> cluster_cost(parse_scenario(text))
-    '1.60 USD per hour'
-    """
-    try:
-        price = cluster_price(scenario)
-    except NonaError:
-        return ""
-    return per_hour(price, "USD" if scenario.plan is None else scenario.plan.prices.currency)
-
-
-def cost_over(scenario: Scenario, hours: float) -> str:
-    """State the cost of the present cluster for so many hours; a dash where a GPU has no price."""
-    try:
-        price = hours * cluster_price(scenario)
-    except NonaError:
-        return "–"
-    return money(price, "USD" if scenario.plan is None else scenario.plan.prices.currency)
-
-
-def cost_note(scenario: Scenario) -> str:
-    """State the cost in a sentence, and the charges for calls of functions."""
-    cost = cluster_cost(scenario)
-    note = f"The cluster costs {cost} by the prices of its GPUs." if cost else ""
-    if scenario.serverless is None:
-        return note
-    prices = scenario.serverless.prices
-    rates = f"{prices.vcpu_hour:.3g} USD per vCPU-hour and {prices.vgpu_hour:.3g} USD per vGPU-hour"
-    return f"{note} Calls are charged for what their batches hold, {rates}.".strip()

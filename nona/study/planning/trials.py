@@ -45,11 +45,11 @@ from nona.simulation.collected import QuantileSketch, in_time
 from nona.simulation.records import Records
 from nona.simulation.run import RunOptions, simulate_run
 from nona.study.cache import Recent, StudyCache
+from nona.study.placements import place
 from nona.study.planning.chains import Bounds, Excluded
 from nona.study.planning.question import MILLE, Question
 from nona.study.preparation import Study
 from nona.study.rehearsal import QUICK_ROUNDS, rehearsed
-from nona.study.simulation import place
 from nona.tables import kept_text
 from nona.units import format_time
 

@@ -13,15 +13,16 @@ from nona.graph.model import ANY_DEVICE, ModelGraph
 from nona.hardware.cluster import ServerGroup
 from nona.hardware.device import find_device, user_devices
 from nona.hardware.mig import board, parse_layout
+from nona.planning.servers import servers_now
 from nona.scenario.schema import Scenario, ServerGroupSpec, WorkloadRow
 from nona.scenario.serverless import MemorySpec, PricesSpec, ServerlessSpec
 from nona.serverless.functions import ConfigurationSpace, Function, grid
 from nona.serverless.system import Application, NodeMemory, ServerlessSystem
+from nona.simulation.arrivals import Arrivals
 from nona.sources.lookup import Sources
 from nona.study.cache import once_per_model
-from nona.study.models import given_graph
-from nona.study.planning.question import servers_now
 from nona.study.preparation import check_has_queries
+from nona.study.rows import given_graph
 from nona.study.serverless.functions import (
     PARTS_WITHOUT_MIG,
     FunctionBook,
@@ -32,7 +33,6 @@ from nona.study.serverless.functions import (
     slower_than_a100,
 )
 from nona.study.traffic import arrivals_of, shared_network
-from nona.system import Arrivals
 
 
 def _node_memory(scenario: Scenario, functions: Sequence[Function]) -> NodeMemory | None:

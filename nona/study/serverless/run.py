@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -13,8 +14,10 @@ from nona.gpu_sharing.pool import Invoker
 from nona.gpu_sharing.registry import WAYS
 from nona.hardware.mig import board
 from nona.options import Options
+from nona.output_files import write_job_table, write_text
 from nona.report.serverless.findings import keeps_most
 from nona.report.serverless.layouts import layout_rows
+from nona.report.simulations.timeline import trace_text
 from nona.results.serverless import Oracle, PolicyOutcome, ServerlessReport, Setting
 from nona.results.serverless_charts import LayoutNode, Layouts, ServerlessOutcome
 from nona.scenario.schema import Scenario
@@ -34,8 +37,9 @@ from nona.simulation.records import Check, checked
 from nona.simulation.sizes import auto_warmup
 from nona.simulation.steady_state import mser
 from nona.sources.lookup import Sources
+from nona.sources.provenance import about_scenario
 from nona.statistics import level_with
-from nona.study.outcome import about_scenario
+from nona.study.exports import TRACE
 from nona.study.serverless.preparation import prepare_serverless
 from nona.study.sweep_numbers import with_value
 
@@ -44,6 +48,9 @@ LOOKS = 30.0  # looks at the number of standing instances that pass before calls
 MOST = 20_000  # calls that a warm-up without a stated length has at most
 PILOTS = 3
 LONGEST = 20.0  # SLOs that a call which was not complete counts for in a pilot
+
+
+CALLS_CSV, CALLS_PARQUET = "calls.csv", "calls.parquet"
 
 
 def calls_per_s(system: ServerlessSystem) -> float:
@@ -300,3 +307,24 @@ def serverless_outcome(scenario: Scenario, result: ServerlessResult, date: str) 
 def _node(node: Invoker) -> LayoutNode:
     memory = board(node.board).memory_slices if node.board else node.vgpus
     return LayoutNode.like(node, memory=memory)
+
+
+def write_serverless(folder: Path, result: ServerlessResult) -> None:
+    """Call tables and trace of a serverless run in ``folder``, under the names above."""
+    from nona.report.serverless.exports import call_table
+
+    table = call_table(result.records, result.system)
+    for name in (CALLS_CSV, CALLS_PARQUET):
+        write_job_table(folder / name, table)
+    write_serverless_trace(folder / TRACE, result)
+
+
+def write_serverless_trace(path: Path, result: ServerlessResult) -> None:
+    """The batches of the first calls of every policy in Chrome's trace-event format.
+
+    Raises ``ReportError`` when the file cannot be written.
+    """
+    from nona.report.serverless.exports import serverless_trace
+
+    trace = serverless_trace(result.records, result.system, result.setting.name)
+    write_text(path, trace_text(trace))

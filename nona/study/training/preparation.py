@@ -12,7 +12,7 @@ from nona.errors import NonaError, ScenarioError
 from nona.hardware.device import Device, find_device, user_devices
 from nona.planning.prices import prices_of
 from nona.scenario.schema import Scenario, ServerGroupSpec
-from nona.scenario.training import TrainingSpec
+from nona.scenario.training import GAVEL, MODELLED, TrainingSpec
 from nona.sources.lookup import Sources
 from nona.study.training import rates
 from nona.training.generated_jobs import MOST_LOAD, SLO_SHARE, choose_replicas, generate, replica_capacity
@@ -20,7 +20,7 @@ from nona.training.job_files import TraceJob, is_trace, read_trace, reference_ra
 from nona.training.moves import checkpoint_bytes
 from nona.training.regions import with_regions
 from nona.training.system import Job, NodeGroup, Throughputs, TrainingCluster, TrainingSystem
-from nona.training.throughput_table import GAVEL, MODELLED, STACK
+from nona.training.throughput_table import STACK
 from nona.units import format_number, format_time
 
 

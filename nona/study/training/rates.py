@@ -16,22 +16,18 @@ from nona.graph.model import ModelGraph
 from nona.hardware.device import Device, devices, user_devices
 from nona.hardware.executor import make_executor_class as whole
 from nona.scenario.schema import Scenario
-from nona.scenario.training import TrainingJobSpec, TrainingSpec
+from nona.scenario.training import GAVEL, MODELLED, TrainingJobSpec, TrainingSpec, batch_of, with_batch
 from nona.sources.lookup import Sources
 from nona.training.generated_jobs import generate
 from nona.training.job_files import is_trace, read_job_table, read_trace, trace_jobs
 from nona.training.rows import MOST_PROBLEMS
 from nona.training.system import AloneKey, Job, Provenance, Throughputs, TrainingCluster
 from nona.training.throughput_table import (
-    GAVEL,
-    MODELLED,
     STACK,
     TrainingStep,
-    batch_of,
     read_throughputs,
     shipped_throughputs,
     training_step,
-    with_batch,
 )
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from nona.arrays import Floats
 from nona.errors import SimulationError
 from nona.hardware.cluster import Network
-from nona.placement.queueing import fifo_wait_s
 from nona.scenario.training import MOST_RESTART_S, MOST_TICK_S
 from nona.training.elastic.applications import Application, Counts
+from nona.waits import fifo_wait_s
 
 
 class Share(NamedTuple):

@@ -46,10 +46,12 @@ from nona.graph.model import ModelGraph
 from nona.graph.node_link import to_node_link
 from nona.hardware.device import devices, user_devices
 from nona.hardware.executor import executor_class
+from nona.placement.enumeration import configuration_counts
 from nona.scenario.schema import Scenario
 from nona.sources.lookup import Sources, file_names, safe_name
 from nona.sources.samples import sample_names
-from nona.study.models import PreparedModel, configuration_counts, given_graph, prepare_model
+from nona.study.models import PreparedModel, prepare_model
+from nona.study.rows import given_graph
 from nona.ui.jobs.line import Line
 from nona.ui.models.dagview import Layout, lay_out_both
 from nona.ui.session.state import AppState
@@ -344,7 +346,11 @@ def _load(
         prepared = prepare_model(
             given_graph(graph, name, cost, devices), (executor,), options, rule, measured, devices
         )
-        counts = tuple(configuration_counts(prepared)) if is_quick(prepared) else None
+        counts = (
+            tuple(configuration_counts(prepared.tasks, prepared.decomposition))
+            if is_quick(prepared)
+            else None
+        )
         return Loaded(prepared, counts, mark)
 
     return fetch(("loaded", mark), prepare, "Costing and contracting the model")

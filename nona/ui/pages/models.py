@@ -13,8 +13,8 @@ from nona.foreign import MOST_MODEL_BYTES
 from nona.graph.model import MissingDimensions, usual_sizes
 from nona.graph.registry import READERS
 from nona.report.text import listed
-from nona.report.times import runs_as
 from nona.scenario.words import words
+from nona.sources.provenance import runs_as
 from nona.sources.samples import load_sample, manifest, sample_names, workflows
 from nona.ui.models import loading
 from nona.ui.session.state import AppState

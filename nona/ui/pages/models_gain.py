@@ -9,7 +9,7 @@ import streamlit as st
 from nona.contraction.rules import RULES
 from nona.hardware.cluster import Cluster
 from nona.placement.enumeration import IdleSpan, idle_spans
-from nona.report.models import left_to_distribute
+from nona.report.splitting import left_to_distribute
 from nona.results.models import ConfigurationCounts
 from nona.scenario.words import words
 from nona.study.preparation import placement_link

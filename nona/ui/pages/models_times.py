@@ -14,8 +14,8 @@ from nona.cost.options import CostOptions, stacks
 from nona.cost.stated import has_given_times
 from nona.errors import NonaError
 from nona.graph.model import ANY_DEVICE, ModelGraph
-from nona.report.times import runs_as
 from nona.scenario.schema import GivenSpec
+from nona.sources.provenance import runs_as
 from nona.ui.form import field
 from nona.ui.models.loading import device_names, load_graph, load_measured
 from nona.ui.session.state import AppState

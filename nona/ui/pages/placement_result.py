@@ -16,7 +16,7 @@ from nona.report.placements.text import (
     verdict,
 )
 from nona.report.text import cut_inside
-from nona.report.times import off_text
+from nona.report.times_off import off_text
 from nona.results import placement
 from nona.tables import kept_text, percent_text, time_text
 from nona.ui.session.state import AppState

@@ -7,9 +7,9 @@ import streamlit as st
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
 from nona.planning.prices import HOURS
+from nona.planning.servers import cost_note, cost_over
 from nona.report.clusters import weights_problems
 from nona.report.workloads import Offered
-from nona.study.planning.question import cost_note, cost_over
 from nona.tables import share_text
 from nona.ui.models.loading import model_names
 from nona.ui.pages import scenario_cluster

@@ -10,10 +10,9 @@ from nona.cost.stated import by_law
 from nona.errors import NonaError
 from nona.hardware.cluster import Cluster
 from nona.report.batches import gain_text, served_figure, times_figure
-from nona.report.models import batched_times
-from nona.report.text import fit_text
+from nona.report.models import batched_times, fit_text
 from nona.scenario.rows import BatchingSpec
-from nona.study.models import batching_warnings, memory_problem
+from nona.study.rows import batching_warnings, memory_problem
 from nona.ui.form import form, switch
 from nona.ui.models.loading import load_graph
 from nona.ui.pages.workload_facts import filled, row_cost

@@ -17,7 +17,7 @@ from nona.report.times import hardware_notes, hardware_warnings
 from nona.results.document import GivenTimes
 from nona.results.simulation_charts import LinkLoad
 from nona.scenario.schema import CostSpec
-from nona.study.models import held_bytes
+from nona.study.rows import held_bytes
 from nona.ui.form import field, fields, form
 from nona.ui.models.loading import device_names
 from nona.ui.pages import scenario_edits

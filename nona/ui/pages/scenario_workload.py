@@ -15,9 +15,8 @@ from nona.report.workloads import Offered, arrival_sample, coverage_text, jobs_f
 from nona.results.placement import SolvedPlacement
 from nona.scenario.plan import PERCENTS
 from nona.scenario.words import words
-from nona.simulation.arrivals import effective_rate
+from nona.simulation.arrivals import Arrivals, effective_rate
 from nona.simulation.traces import read_trace, recorded_s
-from nona.system import Arrivals
 from nona.ui.form import entry_field, field, fields
 from nona.ui.models.loading import model_names
 from nona.ui.pages import workload_facts

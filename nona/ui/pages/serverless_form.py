@@ -10,11 +10,11 @@ import streamlit as st
 
 from nona.errors import NonaError
 from nona.gpu_sharing.registry import WAYS
+from nona.planning.servers import cost_note
 from nona.report.text import counted
 from nona.scenario.schema import Scenario
 from nona.scenario.words import words
 from nona.serverless.policies.registry import POLICIES
-from nona.study.planning.question import cost_note
 from nona.study.serverless.preparation import prices_by_gpu
 from nona.ui.form import field, fields, form
 from nona.ui.session.editing import PlacePath, Written

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from nona.gpu_sharing.registry import WAYS
+from nona.planning.servers import cost_note
 from nona.report.html.serverless import serverless_html
 from nona.report.serverless import findings
 from nona.report.serverless.figures import latency_figure, layouts_figure, pareto_figure, search_figure
@@ -17,8 +18,8 @@ from nona.report.text import counted
 from nona.results.serverless import ServerlessReport
 from nona.results.serverless_charts import LayoutNode, ServerlessOutcome
 from nona.store.contents import scenario_of
-from nona.study.exports import CALLS_CSV, CALLS_PARQUET, TRACE
-from nona.study.planning.question import cost_note
+from nona.study.exports import TRACE
+from nona.study.serverless.run import CALLS_CSV, CALLS_PARQUET
 from nona.ui.session.state import AppState
 from nona.ui.session.workspace import jobs
 from nona.ui.widgets import fields as choose

@@ -27,7 +27,7 @@ from nona.report.simulations.figures import (
 from nona.report.simulations.findings import REFERENCE, advice, unsettled_text
 from nona.report.simulations.report import SimulatedRun, python_decisions
 from nona.report.text import listed
-from nona.report.times import off_lines
+from nona.report.times_off import off_lines
 from nona.results.simulation import Differences, Resources, Schedulers, SimulationReport, Sureness
 from nona.results.simulation_charts import SimulationOutcome, WarmupSeries
 from nona.ui.pages.cluster_drawing import cluster_result

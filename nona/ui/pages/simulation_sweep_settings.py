@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from nona.errors import NonaError
+from nona.family_queries import SIMULATED
 from nona.report.sweep_findings import target_text
 from nona.report.sweeps import parse_values
 from nona.report.text import counted
@@ -22,7 +23,6 @@ from nona.scenario.schema import Scenario
 from nona.schedulers.registry import scheduler_names
 from nona.study.sweep_bench import check_grid, check_settings, swept_scenario
 from nona.study.sweep_numbers import LOAD, number_named, numbers_of
-from nona.ui.jobs.kinds import SIMULATION_PARTS
 from nona.ui.pages.workload_facts import offered
 from nona.ui.session.kept import choose
 from nona.ui.session.state import AppState
@@ -127,7 +127,7 @@ def sweep_version(scenario: Scenario, settings: Settings) -> str:
         second = number_named(scenario, sweep.second)
         scenario, sweep = second.set(scenario, sweep.values[0]), sweep.sweep
     first = swept_scenario(scenario, sweep, sweep.values[0])
-    whole = scenario_hash(first, *SIMULATION_PARTS) + json.dumps(settings.to_json(), sort_keys=True)
+    whole = scenario_hash(first, *SIMULATED) + json.dumps(settings.to_json(), sort_keys=True)
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 

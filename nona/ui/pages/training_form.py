@@ -11,12 +11,12 @@ from nona.allocation.registry import POLICIES
 from nona.errors import NonaError
 from nona.hardware.device import devices
 from nona.planning.prices import Price, listed_prices
+from nona.planning.servers import cost_note
 from nona.report.text import counted
 from nona.report.training.findings import hours_text, jobs_text
 from nona.scenario.schema import Scenario
 from nona.scenario.words import words
 from nona.sources.opening import edited
-from nona.study.planning.question import cost_note
 from nona.study.training.preparation import prepare_training
 from nona.tables import of_mappings
 from nona.training.job_files import TEMPLATE, is_trace, read_job_table, read_trace

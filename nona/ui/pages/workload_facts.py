@@ -29,12 +29,11 @@ from nona.report.times import given_times, no_verdict
 from nona.results.document import GivenTimes
 from nona.scenario.rows import BatchingSpec
 from nona.scenario.schema import GivenSpec
-from nona.simulation.arrivals import effective_rate
+from nona.simulation.arrivals import Arrivals, effective_rate
 from nona.simulation.traces import BY_HEADER, Clock, ReadTrace, Where, read_trace, row_arrivals, trace_columns
 from nona.sources.lookup import Sources
 from nona.study.cache import batch_key
-from nona.study.models import held_bytes
-from nona.system import Arrivals
+from nona.study.rows import held_bytes
 from nona.ui.models.loading import load_graph, load_measured
 from nona.ui.session.state import AppState
 from nona.ui.widgets.components import Node, colour, el

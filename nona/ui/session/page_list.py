@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from nona import app_root
-
-
-@dataclass(frozen=True, slots=True)
-class PageEntry:
-    """A page: its name in the address, its title, its icon, and the question that it answers."""
-
-    name: str
-    title: str
-    icon: str
-    question: str
-
-    @property
-    def file(self) -> str:
-        """The page's file, by which links and callbacks name it."""
-        return f"pages/{self.name}.py"
-
+from nona.family import PageEntry, families
 
 HOME = PageEntry(
     "home",
@@ -33,26 +17,13 @@ HOME = PageEntry(
     "home",
     "Should inference queries be split over the servers of a GPU cluster? See it, and plan that cluster.",
 )
+_FIRST, *_OTHERS = families()
 GROUPS: Mapping[str, tuple[PageEntry, ...]] = MappingProxyType(
     {
         "": (HOME,),
-        "Inference": (
-            PageEntry("scenario", "Scenario", "dns", "Which queries arrive, and what do they run on?"),
-            PageEntry("models", "Models", "account_tree", "What could a query gain from being split?"),
-            PageEntry("placement", "Placement", "hub", "Which parts of a query should run where?"),
-            PageEntry("simulation", "Simulation", "timeline", "Which scheduler keeps the targets?"),
-            PageEntry("plan", "Plan", "shopping_cart", "What should we buy, and when does it break?"),
-        ),
+        "Inference": _FIRST.pages,
         "More": (
-            PageEntry(
-                "serverless", "Serverless", "bolt", "Which policy keeps the SLOs of workflows, at what cost?"
-            ),
-            PageEntry(
-                "training",
-                "Training",
-                "model_training",
-                "Who gets which GPU, when jobs train for hours?",
-            ),
+            *(page for family in _OTHERS for page in family.pages),
             PageEntry("runs", "Runs", "bookmarks", "What was run before, and how do two runs differ?"),
             PageEntry("evidence", "Evidence", "fact_check", "How accurate are the results?"),
             PageEntry("help", "Help", "menu_book", "How do I do it, and what does a word mean?"),

@@ -156,7 +156,7 @@ class Result:
     """The result of a job, with the fingerprint of the scenario that it belongs to.
 
     ``scenario`` is that scenario, where this session started the job. ``data`` has the type that the job's
-    :class:`~nona.ui.jobs.kinds.TaskKind` names; ``name`` is what it is listed and saved as.
+    :class:`~nona.family.TaskKind` names; ``name`` is what it is listed and saved as.
     """
 
     fingerprint: str

@@ -8,11 +8,11 @@ from urllib.parse import parse_qsl
 
 import streamlit as st
 
+from nona.planning.servers import cluster_cost, cost_note
 from nona.report.saved import cluster_text, workload_text
 from nona.report.serverless.findings import keeps_most
 from nona.report.simulations.findings import shortest
 from nona.report.simulations.report import SimulatedRun
-from nona.report.times import runs_as
 from nona.report.training.findings import by_mean_jct, hours_text
 from nona.results.elastic import ElasticHistory
 from nona.results.serverless_charts import ServerlessOutcome
@@ -20,7 +20,7 @@ from nona.results.training import TrainingOutcome
 from nona.scenario.schema import Scenario
 from nona.simulation.compiled.build import is_ready
 from nona.simulation.compiled.families import FAMILIES, compiling
-from nona.study.planning.question import cluster_cost, cost_note
+from nona.sources.provenance import runs_as
 from nona.tables import kept_text
 from nona.ui.jobs.kinds import KINDS
 from nona.ui.models.loading import tidying

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -21,22 +20,13 @@ from nona.store.store import SUFFIX as RUNS
 from nona.store.store import import_items
 from nona.ui.models.loading import UPLOAD_ERROR, take_model
 from nona.ui.session.opening import Problems, open_file
-from nona.ui.session.page_list import page_file
+from nona.ui.session.page_list import PAGES, page_file
 from nona.ui.session.state import AppState
 from nona.ui.shell.run_keeper import store
 
 MODELS = tuple(suffix for reader in READERS.values() for suffix in reader.suffixes)
 ANY = "Scenario (YAML, JSON), bundle (.nona.zip), models, trace (CSV), kept runs"
 
-
-OF_PAGES: Mapping[str, str] = MappingProxyType(
-    {
-        "training": "nona.ui.pages.training_form:take_jobs",
-        "models": "nona.ui.pages.models_times:take_measured",
-        "scenario": "nona.ui.pages.scenario_language:take_requests",
-    }
-)
-"""Page → the function that takes the tables of that page, as ``module:function``; it refuses others."""
 TABLES = (".csv", ".tsv", ".trace", ".jsonl")
 
 
@@ -105,9 +95,9 @@ def _take(state: AppState, name: str, data: bytes, page: str) -> None:
 def _take_table(state: AppState, name: str, data: bytes, page: str) -> None:
     """A table as what the page takes, else as arrivals; where it is neither, the page's refusal is said."""
     refusal: NonaError | None = None
-    if page in OF_PAGES:
+    if page in PAGES and PAGES[page].takes:
         try:
-            load(OF_PAGES[page])(state, name, data)
+            load(PAGES[page].takes)(state, name, data)
             return
         except NonaError as error:
             refusal = error

@@ -11,7 +11,8 @@ from nona.hardware.device import user_devices
 from nona.hardware.executor import executor_class
 from nona.placement.enumeration import configurations_considered
 from nona.results.models import ConfigurationCounts
-from nona.study.models import PreparedModel, given_graph, prepare_model
+from nona.study.models import PreparedModel, prepare_model
+from nona.study.rows import given_graph
 from nona.ui.tasks.desk import CountAsked, Desk, asked_of, scenario_of, sources_of
 
 QUICK = 200_000  # Σ (interior tasks)²: up to here counting takes a tenth of a second or so

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from nona.results.language import LanguagePlan, LanguagePlanned, LanguageRun
+from nona.sources.provenance import about_scenario
 from nona.study.engines import prepare_language
 from nona.study.language.following import Following
 from nona.study.language.plan import plan_language
 from nona.study.language.simulation import TRACED, language_outcome, simulate_language
-from nona.study.outcome import about_scenario
 from nona.study.shipped import now_text
 from nona.ui.tasks.desk import Desk, PlacingWatch, scenario_of, sources_of
 

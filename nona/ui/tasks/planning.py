@@ -10,14 +10,15 @@ from nona.placement.result import Placement
 from nona.report.placements.working import working
 from nona.results import planning
 from nona.results.placement import SearchProgress, SolvedPlacement
-from nona.study import simulation
-from nona.study.outcome import about, placement_outcome
+from nona.study import placements
+from nona.study.facts import about
+from nona.study.placement_outcome import placement_outcome
+from nona.study.placements import Comparison, compare, is_solved
 from nona.study.placing import PlacingProgress, SearchSteps
 from nona.study.planning.holds import holds
 from nona.study.planning.plan import PlanProgress, plan, plan_outcome
 from nona.study.preparation import Study
 from nona.study.shipped import now_text
-from nona.study.simulation import Comparison, compare, is_solved
 from nona.ui.tasks import desk as task_desk
 
 READ, COMPARE = 0.1, 0.9  # shares of the work that are done by then, about
@@ -70,7 +71,7 @@ def place_scenario(spec: Mapping[str, Any], desk: task_desk.Desk) -> SolvedPlace
         if watch.take(progress) and search.found.steps:
             search.tell(progress.candidates)
 
-    placement = simulation.place(prepared, desk.cache, desk.check, search.better, on_progress=progressed)
+    placement = placements.place(prepared, desk.cache, desk.check, search.better, on_progress=progressed)
     desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
     return search.outcome(placement, was_solved)
 

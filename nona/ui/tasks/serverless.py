@@ -13,10 +13,10 @@ from nona.results.serverless_charts import PlatformLive, PolicySoFar, Serverless
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.replications import make_ready
 from nona.serverless.system import HOUR_S, ServerlessSystem
-from nona.study.exports import write_serverless
 from nona.study.serverless import comparisons, run
 from nona.study.serverless.knees import policies_over
 from nona.study.serverless.preparation import prepare_serverless
+from nona.study.serverless.run import write_serverless
 from nona.study.shipped import now_text
 from nona.ui.tasks.desk import (
     Desk,
@@ -142,10 +142,14 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> serverless.WaysReport:
 
 
 def find_nodes(spec: Mapping[str, Any], desk: Desk) -> NodesReport:
-    asked = asked_of(spec, NodesRequest)
+    asked, told = asked_of(spec, NodesRequest), 0
 
     def tell(fraction: float, text: str, report: Callable[[], NodesReport]) -> None:
-        desk.tell(fraction, text, report if report().policies else None, keeps=True)
+        nonlocal told
+        answered = len(report().policies)
+        every_s = 0.0 if answered > told else 0.2  # an answer is told at once: a cancelled search keeps it
+        desk.tell(fraction, text, report if answered else None, every_s=every_s, keeps=True)
+        told = answered
 
     _begin(desk)
     workers = processes(asked.calls * asked.first, FEW_CALLS)

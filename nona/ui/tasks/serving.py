@@ -9,7 +9,8 @@ from typing import Any
 from nona.errors import NonaError
 from nona.report.text import plain
 from nona.simulation.compiled.build import is_ready
-from nona.simulation.compiled.families import FAMILIES, prepare_in_background, warm
+from nona.simulation.compiled.families import FAMILIES, prepare_in_background
+from nona.simulation.compiled.preparation import warm
 from nona.simulation.run import Cancelled
 from nona.study.cache import StudyCache
 from nona.ui.jobs.kinds import KINDS

@@ -19,9 +19,10 @@ from nona.simulation.compiled.build import is_ready
 from nona.simulation.compiled.families import compiling
 from nona.simulation.run import AUTO, engine_named
 from nona.simulation.steady_state import PILOT_FIRST, SHORT_FIRST, run_name
-from nona.study import simulation
+from nona.study import placements, simulation
 from nona.study.exports import write_simulation
-from nona.study.outcome import TIMELINE_JOBS, about, simulated_run, simulation_outcome
+from nona.study.facts import about
+from nona.study.outcome import TIMELINE_JOBS, simulated_run, simulation_outcome
 from nona.study.preparation import Study
 from nona.study.shipped import now_text
 from nona.study.sweep_bench import How
@@ -97,7 +98,7 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> SimulatedRun:
 
     def placed() -> Placement:
         step = PlacingWatch(desk, 0.0, 1.0, "The placement: ")
-        placement = simulation.place(prepared, cache=desk.cache, check=desk.check, on_progress=step.take)
+        placement = placements.place(prepared, cache=desk.cache, check=desk.check, on_progress=step.take)
         desk.emit({"phase": "", "fraction": 0.0, "text": "Preparing the schedulers", "open": False})
         return placement
 
@@ -163,7 +164,7 @@ def answer(spec: Mapping[str, Any], desk: Desk) -> QuickAnswer:
         prepared, engine=engine, jobs=jobs, replications=count, cache=desk.cache, check=desk.check
     ):
         if predicted is None:
-            predicted = simulation.predictions(prepared, so_far.placement)
+            predicted = placements.predictions(prepared, so_far.placement)
         latest = QuickAnswer(
             predicted=predicted,
             report=simulation_report(so_far.summaries, so_far.seconds),

@@ -12,7 +12,7 @@ from nona.report.training.traces import elastic_history
 from nona.results import training
 from nona.results.document import number
 from nona.results.elastic import ElasticHistory, ElasticLive
-from nona.study.outcome import about_scenario
+from nona.sources.provenance import about_scenario
 from nona.study.shipped import now_text
 from nona.study.training.elastic import elastic_request, simulate_elastic_jobs
 from nona.study.training.preparation import prepare_training

@@ -1,0 +1,42 @@
+"""``nona place``: solve the placement of a scenario."""
+
+from __future__ import annotations
+
+from nona.cli.commands.scenarios import PlaceOptions
+from nona.cli.output import ProgressLine, emit, warn_of_models
+from nona.output_files import check_places, write_text
+from nona.placement.result import Placement
+from nona.report.placements.text import placement_text
+from nona.scenario.schema import Scenario
+from nona.sources.lookup import Sources
+from nona.study import placements
+from nona.study.placement_outcome import full_report, placement_outcome
+from nona.study.preparation import Study, prepare
+from nona.study.shipped import now_text
+from nona.tables import time_text
+
+
+def place(arguments: PlaceOptions, scenario: Scenario, sources: Sources) -> None:
+    """Solve the placement of a scenario."""
+    check_places(arguments.html)
+    prepared = prepare(scenario, sources)
+    beside = warn_of_models(prepared)
+    placement = _solved(arguments, prepared)
+    report = full_report(prepared, placement)
+    emit(arguments, report, placement_text, beside)  # before the file
+    if arguments.html:
+        from nona.report.html.simulation import placement_html
+
+        write_text(arguments.html, placement_html(placement_outcome(prepared, placement, now_text())))
+
+
+def _solved(arguments: PlaceOptions, prepared: Study) -> Placement:
+    line, text = ProgressLine(quiet=arguments.json), "solving the placement"
+
+    def better(placement: Placement) -> None:
+        nonlocal text
+        text = f"solving the placement; best mean JCT so far {time_text(placement.objective_s)}"
+
+    placement = placements.place(prepared, check=lambda: line.tell(text), on_better=better)
+    line.end()
+    return placement
