@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n 5 --dist loadfile --no-loadscope-reorder -p
 
 # With the machine code: whoever tests or measures does not want to wait for it later.
 install: $(PACKAGES)
-	$(BIN)/python -c 'from nona.simulation.compiled.families import compile_families; compile_families()'
+	$(BIN)/python -c 'from nona.core.compiled.families import compile_families; compile_families()'
 
 $(PACKAGES): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -25,19 +25,20 @@ app: $(PACKAGES)
 lint: $(PACKAGES)
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
-	$(BIN)/python -m mypy nona studies app.py pages/*.py
+	$(BIN)/lint-imports
+	$(BIN)/python -m mypy nona evidence app.py pages/*.py
 	$(BIN)/python -m pytest -q tests/test_javascript.py
 	@$(BIN)/python -m pytest -qq --collect-only > $(VENV)/tests.txt || { cat $(VENV)/tests.txt; exit 1; }
 
 # Byte code is kept also where Python is told to write none: every process of the suite would make it anew.
 lint test verify: export PYTHONDONTWRITEBYTECODE =
 test: install
-	@$(BIN)/python -m compileall -q -j 0 nona studies
+	@$(BIN)/python -m compileall -q -j 0 nona evidence
 	$(PYTEST) -m "not verify" --ignore tests/test_javascript.py
 
 # All that takes longer: every case, full sizes, every journey, a short fuzz, chaos.
 verify: install
-	@$(BIN)/python -m compileall -q -j 0 nona studies
+	@$(BIN)/python -m compileall -q -j 0 nona evidence
 	NONA_FULL=1 $(PYTEST) -m "verify or sized or hypothesis"
 	$(BIN)/python -m benchmarks.fuzz_readers 300
 	$(BIN)/python -m benchmarks.fuzz_tables 300

@@ -3,14 +3,14 @@
 import streamlit as st
 from streamlit.starlette import App
 
-from nona.ui.pages.demo import demo_bar, press_key, take_demo
-from nona.ui.pages.palette import palette
-from nona.ui.pages.workload_facts import uncounted_notice
-from nona.ui.server.application import lifespan, middleware
-from nona.ui.session.page_list import page_list
-from nona.ui.shell.frame import follow, open_session, page_head, side_bar, surround
-from nona.ui.shell.notices import shown_errors
-from nona.ui.widgets.terms import page_terms
+from nona.app.pages.demo import demo_bar, press_key, take_demo
+from nona.app.pages.palette import palette
+from nona.app.pages.scenario.workload_facts import uncounted_notice
+from nona.app.server.application import lifespan, middleware
+from nona.app.session.page_list import page_list
+from nona.app.shell.frame import follow, open_session, page_head, side_bar, surround
+from nona.app.shell.notices import shown_errors
+from nona.app.widgets.terms import page_terms
 
 
 def run() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.simulation.workload import Workload, make_plan
-from nona.system import System
+from nona.queries.simulation.workload import Workload, make_plan
+from nona.queries.system import System
 
 SOURCE = Path(__file__).with_name("event_loop.c")
 TAIL = 1.2  # so many times the measured jobs are drawn: the last measured ones meet later ones too

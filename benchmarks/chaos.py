@@ -16,7 +16,7 @@ from functools import wraps
 
 from benchmarks import chaos_disk, chaos_endings, chaos_kills
 from benchmarks.chaos_table import Attack, Group, all_held, markdown, run_groups
-from nona.simulation.compiled.preparation import warm
+from nona.queries.simulation.compiled.preparation import warm
 
 GROUPS: tuple[Group, ...] = (
     chaos_kills.placed,

@@ -17,7 +17,7 @@ from benchmarks.chaos_kinds import FAN, started
 from benchmarks.chaos_site import SAVED_S, Site, fan
 from benchmarks.chaos_table import Attack, NotTriedHereError, require
 from benchmarks.kept_server import until
-from nona.ui.session.workspace_files import BROKEN, FILE
+from nona.app.session.workspace_files import BROKEN, FILE
 
 ROOM = "2m"
 NOT_SAVED, NOT_OPENED = "workspaces are not saved", "Your saved work could not be opened"

@@ -14,11 +14,11 @@ from benchmarks.chaos_kinds import FAN, PLACED, SMALL, WIDE, Started
 from benchmarks.chaos_table import BrokenPromiseError, require
 from benchmarks.kept_server import KeptServer, alive, described, until
 from benchmarks.visitor import Visitor
+from nona.app.session.opening import VARIABLE
+from nona.app.session.workspace_files import FILE, RESULTS, UPLOADS
+from nona.app.tasks.process import NICE_VARIABLE
 from nona.scenario.file import load_scenario, scenario_to_mapping
-from nona.sources.samples import scenario_path
-from nona.ui.session.opening import VARIABLE
-from nona.ui.session.workspace_files import FILE, RESULTS, UPLOADS
-from nona.ui.tasks.process import NICE_VARIABLE
+from nona.scenario.sample_files import scenario_path
 
 SAVED_S = ENDED_S = 5.0
 AT_WORK_S, BEGUN_S, DONE_S = 30.0, 3.0, 180.0  # a plan takes over a minute on a busy machine

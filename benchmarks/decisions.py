@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nona.schedulers.base import NetworkView, Prepared, Scheduler, View, as_lists
-from nona.system import System
+from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler, View, as_lists
+from nona.queries.system import System
 
 
 class Decisions:

@@ -14,18 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+import nona
 from benchmarks import ciw_queues
 from benchmarks.c_loop import CLoop
 from benchmarks.fork_join import batched, make_queues, make_system
 from benchmarks.heap_loop import HeapLoop
 from benchmarks.machine import Look, in_turn, look, seconds, verdict
-from nona import study
-from nona.placement.result import Placement
+from nona.queries.placement.result import Placement
+from nona.queries.schedulers.registry import get_scheduler
+from nona.queries.simulation.run import RunOptions, simulate_run
+from nona.queries.system import System
 from nona.scenario.file import load_scenario
-from nona.schedulers.registry import get_scheduler
-from nona.simulation.run import RunOptions, simulate_run
-from nona.sources.samples import scenario_path
-from nona.system import System
+from nona.scenario.sample_files import scenario_path
 
 FAST = 20  # machine code gets so many times the jobs, so that it runs long enough to be timed
 HEAP, CIW, C, C_LOOP = "heapq loop", "Ciw", "C loop", "C loop, without drawing"
@@ -136,8 +136,8 @@ def micro(jobs: int, repeats: int) -> None:
 
 def five_models(jobs: int, repeats: int) -> None:
     """The shipped scenario with its background, for schedulers that do not look at the state."""
-    prepared = study.prepare(load_scenario(scenario_path(FIVE_MODELS)))
-    placement = study.place(prepared)
+    prepared = nona.prepare(load_scenario(scenario_path(FIVE_MODELS)))
+    placement = nona.place(prepared)
     for scheduler in PLACERS:
         rates = measure(
             f"{FIVE_MODELS}, background on, scheduler {scheduler}",

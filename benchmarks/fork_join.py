@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from nona.contraction.task_graph import TaskGraph
-from nona.decomposition import Decomposition
-from nona.system import Batching, QueryClass, Stream, System
+from nona.models.contraction.task_graph import TaskGraph
+from nona.models.decomposition import Decomposition
+from nona.queries.system import Batching, QueryClass, Stream, System
 
 EXECUTORS = 80
 WIDTHS = (4, 5, 6, 7, 8)  # tasks between fork and join: five job types of 8 tasks on average

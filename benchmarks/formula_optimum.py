@@ -14,21 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.contraction.task_graph import TaskGraph
-from nona.decomposition import Decomposition, SubGraph
-from nona.placement.configurations import Shape, set_partitions
-from nona.placement.fixed import local_placement
-from nona.placement.messages import Candidates, Link
-from nona.placement.model import build_model
-from nona.placement.result import Placement
-from nona.placement.solve import solve
-from nona.placement.solver.descent import descend_from_starts
-from nona.placement.solver.parametric import solve_parametric
-from nona.placement.solver.problem import build_problem, groups_of
+from nona.models.contraction.task_graph import TaskGraph
+from nona.models.decomposition import Decomposition, SubGraph
+from nona.queries.placement.configurations import Shape, set_partitions
+from nona.queries.placement.fixed import local_placement
+from nona.queries.placement.messages import Candidates, Link
+from nona.queries.placement.model import build_model
+from nona.queries.placement.result import Placement
+from nona.queries.placement.solve import solve
+from nona.queries.placement.solver.descent import descend_from_starts
+from nona.queries.placement.solver.parametric import solve_parametric
+from nona.queries.placement.solver.problem import build_problem, groups_of
+from nona.queries.study.preparation import prepare
+from nona.queries.system import QueryClass, Stream, System
 from nona.scenario.file import load_scenario
-from nona.sources.samples import scenario_path
-from nona.study.preparation import prepare
-from nona.system import QueryClass, Stream, System
+from nona.scenario.sample_files import scenario_path
 
 Floats = NDArray[np.float64]
 CAPACITY = 3.125e9

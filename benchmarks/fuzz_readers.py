@@ -16,10 +16,10 @@ from pathlib import Path
 import onnx
 
 from benchmarks.damage import damaged, options
-from nona.errors import GraphError
-from nona.graph.guard import GuardedWorker
-from nona.graph.guard_child import UNEXPECTED
-from nona.graph.readers import read_model
+from nona.core.errors import GraphError
+from nona.models.graph.guard import GuardedWorker
+from nona.models.graph.guard_child import UNEXPECTED
+from nona.models.graph.readers import read_model
 
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_models"
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"

@@ -20,13 +20,13 @@ from pathlib import Path
 from types import FrameType
 
 from benchmarks.damage import damaged, options
-from nona.errors import NonaError, ScenarioError
+from nona.app.session.share import Shared, pack, unpack
+from nona.core.errors import NonaError, ScenarioError
 from nona.scenario.file import dump_scenario, parse_scenario
+from nona.scenario.lookup import Sources
+from nona.scenario.opening import SCENARIO, open_bytes, open_scenario, pack_bundle, read_bundle
+from nona.scenario.sample_files import scenario_names, scenario_path
 from nona.scenario.schema import Scenario
-from nona.sources.lookup import Sources
-from nona.sources.opening import SCENARIO, open_bytes, open_scenario, pack_bundle, read_bundle
-from nona.sources.samples import scenario_names, scenario_path
-from nona.ui.session.share import Shared, pack, unpack
 
 MOST_S = 10
 MOST_BYTES = 2**30

@@ -17,12 +17,12 @@ from importlib.resources import files
 from typing import Any
 
 from benchmarks.damage import damaged, options
-from nona.cost.measured import read_measured
-from nona.errors import NonaError
-from nona.hardware.mig_parted import read_mig_parted
+from nona.cluster.hardware.mig_parted import read_mig_parted
+from nona.core.errors import NonaError
+from nona.models.cost.measured import read_measured
+from nona.scenario.traces import read_azure_functions, read_times, trace_columns
 from nona.serverless.functions import grid
 from nona.serverless.profiles import profile_times, read_profile, rows_of
-from nona.simulation.traces import read_azure_functions, read_times, trace_columns
 from nona.training.job_files import read_job_table, read_trace
 from nona.training.throughput_table import read_throughputs
 

@@ -12,9 +12,9 @@ from heapq import heappop, heappush
 from typing import Any
 
 from benchmarks.decisions import Decisions
-from nona.schedulers.base import Prepared, Scheduler
-from nona.simulation.workload import Workload, make_plan
-from nona.system import System
+from nona.queries.schedulers.base import Prepared, Scheduler
+from nona.queries.simulation.workload import Workload, make_plan
+from nona.queries.system import System
 
 DELIVERY, TASK_END, ARRIVAL = range(3)
 

@@ -88,7 +88,7 @@ class KeptServer:
 
     def workers(self) -> list[int]:
         """Its worker processes, without the processes that these started."""
-        return [pid for pid in _children().get(self.process.pid, ()) if b"nona.ui" in _command(pid)]
+        return [pid for pid in _children().get(self.process.pid, ()) if b"nona.app" in _command(pid)]
 
     def working(self) -> list[int]:
         """Its workers that have a job: its folder is there, and they use processor time."""
@@ -104,7 +104,7 @@ class KeptServer:
 
     def readers(self) -> list[int]:
         """Its processes that read model files, of its workers too."""
-        return [pid for pid in self.tree() if b"nona.graph.guard_child" in _command(pid)]
+        return [pid for pid in self.tree() if b"nona.models.graph.guard_child" in _command(pid)]
 
 
 def alive(pid: int) -> bool:

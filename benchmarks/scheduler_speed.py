@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+import nona
 from benchmarks.machine import seconds
-from nona import study
-from nona.placement.solve import solve
+from nona.queries.placement.solve import solve
+from nona.queries.schedulers.base import Allocate, Allotment, Prepared, Round
+from nona.queries.schedulers.registry import get_scheduler, scheduler_names
+from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.scenario.file import load_scenario
-from nona.schedulers.base import Allocate, Allotment, Prepared, Round
-from nona.schedulers.registry import get_scheduler, scheduler_names
-from nona.simulation.run import RunOptions, simulate_run
-from nona.sources.lookup import Sources
-from nona.sources.samples import scenario_path
+from nona.scenario.lookup import Sources
+from nona.scenario.sample_files import scenario_path
 
 SCENARIO = "five_models_80_servers"
 
@@ -51,7 +51,7 @@ def watched(prepared: Prepared) -> tuple[Prepared, Timed | None]:
 def main(jobs: int = 100_000, repeats: int = 3, *names: str) -> None:
     """Print a row for each scheduler as soon as it is measured."""
     path = scenario_path(SCENARIO)
-    system = study.prepare(load_scenario(path), Sources(path.parent)).system
+    system = nona.prepare(load_scenario(path), Sources(path.parent)).system
     placement = solve(system)
     print("| scheduler | jobs/s | a round |\n|---|---:|---:|")
     for name in names or scheduler_names():

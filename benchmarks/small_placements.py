@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from nona.arrays import Floats
-from nona.placement.proposals import choices, groups_of, starts
-from nona.placement.result import Queries
+from nona.core.arrays import Floats
+from nona.queries.placement.proposals import choices, groups_of, starts
+from nona.queries.placement.result import Queries
+from nona.queries.schedulers.registry import get_scheduler
+from nona.queries.schedulers.sampling_tables import build_tables
+from nona.queries.simulation.run import RunOptions, job_times
+from nona.queries.study.placing import place_system
+from nona.queries.study.preparation import prepare
+from nona.queries.system import System
 from nona.scenario.file import parse_scenario
-from nona.schedulers.registry import get_scheduler
-from nona.schedulers.sampling_tables import build_tables
-from nona.simulation.run import RunOptions, job_times
-from nona.study.placing import place_system
-from nona.study.preparation import prepare
-from nona.system import System
 
 FAST, SLOW = "a100-40gb", "l4"
 FRESH = 500_000  # number of the first replication: no choice has seen these random numbers

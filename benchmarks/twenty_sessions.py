@@ -28,9 +28,9 @@ from pathlib import Path
 
 from benchmarks.app_server import server
 from benchmarks.app_visitor import Visitor
+from nona.app.session.opening import VARIABLE
 from nona.scenario.file import load_scenario, scenario_to_mapping
-from nona.sources.samples import scenario_path
-from nona.ui.session.opening import VARIABLE
+from nona.scenario.sample_files import scenario_path
 
 SCENARIO, REPLICATIONS = "five_models_80_servers", 4
 PAGES = ("", "models", "contraction", "cluster", "workload", "placement", "simulation", "validation", "guide")

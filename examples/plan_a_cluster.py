@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nona import study
-from nona.errors import PlacementError
-from nona.hardware.cluster import Cluster, ServerGroup
+import nona
+from nona.cluster.hardware.cluster import Cluster, ServerGroup
+from nona.core.errors import PlacementError
 from nona.scenario.file import scenario_from_mapping
+from nona.scenario.sample_files import load_sample
 from nona.scenario.schema import Scenario
-from nona.sources.samples import load_sample
 
 SLO_MS = 500.0
 
@@ -53,13 +53,13 @@ def scenario(servers: int, jobs: int) -> Scenario:
 
 def plan(servers: int, jobs: int) -> Plan:
     """Place and simulate on ``servers`` servers."""
-    prepared = study.prepare(scenario(servers, jobs))
+    prepared = nona.prepare(scenario(servers, jobs))
     try:
-        placement = study.place(prepared)
+        placement = nona.place(prepared)
     except PlacementError as error:
         print(f"{servers} servers: {error}")
         return Plan(servers, None, None, None, None)
-    result = study.simulate(prepared, placement=placement).summaries["nona"].result
+    result = nona.simulate(prepared, placement=placement).summaries["nona"].result
     jct, hits = result.jct_s, result.slo_hit_rate
     steady = result.state == "stable"
     return Plan(
@@ -75,7 +75,7 @@ def introduce(name: str, device: str) -> None:
     """Print what a model does on a device, and the most that splitting it can gain."""
     graph = load_sample(name)
     executor = Cluster((ServerGroup(1, device),)).classes[device]
-    prepared = study.prepare_model(graph, (executor,))
+    prepared = nona.prepare_model(graph, (executor,))
     costed = prepared.costed[0]
     print(
         f"{name} on {device}: {len(graph.operators)} operators, {len(prepared.contracted.tasks)} tasks; "

@@ -1,4 +1,13 @@
-"""Nona Planner: should ML inference queries be split over a shared GPU cluster, and how?"""
+"""Nona Planner: should ML inference queries be split over a shared GPU cluster, and how?
+
+The names in ``PUBLIC`` are the Python API; nothing else is promised. Each is imported when it is first
+used, so that a command or a script loads only the parts that it needs.
+
+>>> import nona
+>>> system = nona.prepare(nona.open_scenario(nona.scenario_path("slides_example")).scenario)
+>>> nona.place(system).simulated.mean < 0.03
+True
+"""
 
 from __future__ import annotations
 
@@ -7,6 +16,63 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __version__ = "0.1.0"
+
+PUBLIC = {
+    "nona.core.errors": ("NonaError", "ScenarioError"),
+    "nona.core.registry": ("Registry", "Strategy"),
+    "nona.core.statistics": ("mean_interval",),
+    "nona.cluster.hardware.cluster": ("Cluster",),
+    "nona.cluster.hardware.device": ("devices", "find_device", "user_devices"),
+    "nona.cluster.hardware.executor": ("executor_class",),
+    "nona.cluster.sharing.registry": ("WAYS",),
+    "nona.models.graph.readers": ("read_model",),
+    "nona.models.graph.registry": ("READERS",),
+    "nona.models.cost.costing": ("cost_graph",),
+    "nona.models.cost.options": ("CostOptions",),
+    "nona.models.contraction.rules": ("RULES", "contract"),
+    "nona.models.contraction.task_graph": ("TaskGraph",),
+    "nona.models.decomposition": ("decompose",),
+    "nona.models.prepared": ("PreparedModel", "prepare_model"),
+    "nona.models.report": ("inspection",),
+    "nona.scenario.file": ("load_scenario", "parse_scenario"),
+    "nona.scenario.lookup": ("Sources",),
+    "nona.scenario.opening": ("open_scenario", "pack_bundle"),
+    "nona.scenario.sample_files": ("load_sample", "sample_names", "scenario_names", "scenario_path"),
+    "nona.scenario.schema": ("Scenario",),
+    "nona.queries.system": ("System",),
+    "nona.queries.placement.fixed": ("local_placement", "spread_placement"),
+    "nona.queries.schedulers.registry": ("SCHEDULERS", "get_scheduler"),
+    "nona.queries.study.cache": ("StudyCache",),
+    "nona.queries.study.outcome": ("simulation_outcome",),
+    "nona.queries.study.placement_outcome": ("full_report", "placement_outcome"),
+    "nona.queries.study.placements": ("compare", "place", "predictions"),
+    "nona.queries.study.preparation": ("Study", "prepare"),
+    "nona.queries.study.simulation": ("SimulationResult", "answers", "chosen_schedulers", "simulate"),
+    "nona.queries.sweeps.numbers": ("Number", "number_named", "numbers_of", "with_value"),
+    "nona.queries.sweeps.run": ("sweep", "sweep_grid"),
+    "nona.planning.holds": ("holds",),
+    "nona.planning.plan": ("plan",),
+    "nona.language.study.simulation": ("language_outcome", "simulate_language"),
+    "nona.serverless.policies.registry": ("POLICIES",),
+    "nona.serverless.study.run": ("serverless_outcome", "simulate_serverless_scenario"),
+    "nona.allocation.registry": ("get_policy",),
+    "nona.training.study.elastic": ("simulate_elastic_jobs",),
+    "nona.training.study.run": ("simulate_training_scenario",),
+}
+_HOME = {name: module for module, names in PUBLIC.items() for name in names}
+__all__ = tuple(_HOME)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'nona' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOME)
 
 
 def import_root() -> Path:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from nona.ui.session.state import AppState
-from nona.ui.session.workspace import current
-from studies import tabs as studied
+from evidence import tabs as studied
+from nona.app.session.state import AppState
+from nona.app.session.workspace import current
 
 TABS: dict[str, Callable[[AppState], None]] = {
     "Times": studied.times_tab,

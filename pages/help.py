@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from nona.report.guide import TERMS, matching, matching_terms
-from nona.ui.pages.help import FIND, every_section, how_to_list, in_order, section_list, terms_and_keys
-from nona.ui.session.workspace import current
-from nona.ui.widgets.terms import GUIDE_PARAMETER, TERM_PARAMETER
-from studies.tabs import network_remarks
+from evidence.tabs import network_remarks
+from nona.app.guide import TERMS, matching, matching_terms
+from nona.app.pages.help import FIND, every_section, how_to_list, in_order, section_list, terms_and_keys
+from nona.app.session.workspace import current
+from nona.app.widgets.terms import GUIDE_PARAMETER, TERM_PARAMETER
 
 state = current()
 term = st.query_params.get(TERM_PARAMETER, "")

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from nona.ui.pages.demo import begin
-from nona.ui.pages.home import QUESTIONS, example_gallery, network_story, open_example, question_card, recent
-from nona.ui.session.workspace import current
-from nona.ui.widgets.fields import button, plain
-from nona.ui.widgets.terms import term
+from nona.app.pages.demo import begin
+from nona.app.pages.home import QUESTIONS, example_gallery, network_story, open_example, question_card, recent
+from nona.app.session.workspace import current
+from nona.app.widgets.fields import button, plain
+from nona.app.widgets.terms import term
 
 state = current()
 with st.container(horizontal=True, vertical_alignment="center"):

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from nona.ui.pages.placement import PLACEMENT, engines_section
-from nona.ui.pages.run_page import run_page
-from nona.ui.session.workspace import current
-from nona.ui.shell.first_steps import no_queries
-from nona.ui.widgets.terms import term
+from nona.app.pages.queries.placement import PLACEMENT, engines_section
+from nona.app.pages.run_page import run_page
+from nona.app.session.workspace import current
+from nona.app.shell.first_steps import no_queries
+from nona.app.widgets.terms import term
 
 state = current()
 st.caption(

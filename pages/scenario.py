@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from nona.ui.pages.models_times import pick_precision
-from nona.ui.pages.scenario import clusters_of, links, mix, more, servers, standing
-from nona.ui.pages.workload_facts import offered
-from nona.ui.session.workspace import current
-from nona.ui.shell.equivalents import equivalent
-from nona.ui.widgets.fields import plain
+from nona.app.pages.models.times import pick_precision
+from nona.app.pages.scenario.page import clusters_of, links, mix, more, servers, standing
+from nona.app.pages.scenario.workload_facts import offered
+from nona.app.session.workspace import current
+from nona.app.shell.equivalents import equivalent
+from nona.app.widgets.fields import plain
 
 state = current()
 (cluster, tasks), load = clusters_of(state), offered(state)

@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from nona.ui.pages.language import LANGUAGE
-from nona.ui.pages.run_page import run_page
-from nona.ui.pages.simulation import SIMULATION
-from nona.ui.pages.simulation_holds import holds_panel
-from nona.ui.pages.simulation_sweep import sweep_panel
-from nona.ui.pages.simulation_what_if import what_if_drawer
-from nona.ui.session.workspace import current
-from nona.ui.shell.first_steps import no_queries
-from nona.ui.widgets.fields import one_of
-from studies.tabs import with_advice
+from evidence.tabs import with_advice
+from nona.app.pages.language.page import LANGUAGE
+from nona.app.pages.queries.simulation import SIMULATION
+from nona.app.pages.queries.simulation_holds import holds_panel
+from nona.app.pages.queries.simulation_sweep import sweep_panel
+from nona.app.pages.queries.simulation_what_if import what_if_drawer
+from nona.app.pages.run_page import run_page
+from nona.app.session.workspace import current
+from nona.app.shell.first_steps import no_queries
+from nona.app.widgets.fields import one_of
 
 VIEWS = ("Run", "Sweep")
 

@@ -1,9 +1,9 @@
 """Training: long jobs; who gets which GPUs, for how long, and what it costs."""
 
-from nona.ui.pages.run_page import run_page
-from nona.ui.pages.training import TRAINING, start_screen
-from nona.ui.pages.training_elastic import elastic_page
-from nona.ui.session.workspace import current
+from nona.app.pages.run_page import run_page
+from nona.app.pages.training.elastic import elastic_page
+from nona.app.pages.training.page import TRAINING, start_screen
+from nona.app.session.workspace import current
 
 state = current()
 spec = state.scenario.training

@@ -14,32 +14,32 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from nona.app.jobs.kinds import KINDS
+from nona.app.models.loading import device_names
+from nona.app.pages.models.page import upload_label
+from nona.app.tasks.desk import Desk
+from nona.app.tasks.serving import run_task
 from nona.cli.main import main
-from nona.contraction.rules import RULES, Rule
-from nona.errors import NonaError
-from nona.family import TaskKind
-from nona.gpu_sharing.pool import Gpu, Part, Way
-from nona.gpu_sharing.registry import WAYS
-from nona.graph.readers import reader_for
-from nona.graph.registry import READERS, Reader
-from nona.hardware.device import devices
-from nona.registry import Look, Registry
-from nona.report.figures import scheduler_style
-from nona.report.serverless.figures import way_title
-from nona.results.document import Document
+from nona.cluster.hardware.device import devices
+from nona.cluster.sharing.pool import Gpu, Part, Way
+from nona.cluster.sharing.registry import WAYS
+from nona.core.document import Document
+from nona.core.errors import NonaError
+from nona.core.family import TaskKind
+from nona.core.figures import scheduler_style
+from nona.core.registry import Look, Registry
+from nona.models.contraction.rules import RULES, Rule
+from nona.models.graph.readers import reader_for
+from nona.models.graph.registry import READERS, Reader
+from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.queries.schedulers.registry import SCHEDULERS
 from nona.scenario import words as schema_words
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
-from nona.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.schedulers.registry import SCHEDULERS
+from nona.scenario.sample_files import scenario_path
 from nona.serverless.policies.base import Place, Plan, Policy
 from nona.serverless.policies.registry import POLICIES
-from nona.sources.samples import scenario_path
-from nona.study.serverless.comparisons import ways_for
-from nona.ui.jobs.kinds import KINDS
-from nona.ui.models.loading import device_names
-from nona.ui.pages.models import upload_label
-from nona.ui.tasks.desk import Desk
-from nona.ui.tasks.serving import run_task
+from nona.serverless.report.figures import way_title
+from nona.serverless.study.comparisons import ways_for
 
 ALL: tuple[Registry[Any], ...] = (RULES, SCHEDULERS, POLICIES, WAYS, READERS, KINDS)
 MODE = ("serverless", "sharing", "mode")
@@ -199,8 +199,8 @@ def test_a_scenario_of_new_things_is_simulated(tmp_path, capsys):
 
 
 def pick_schedulers_page():
-    from nona.ui.pages.simulation import pick_schedulers
-    from nona.ui.session.state import AppState
+    from nona.app.pages.queries.simulation import pick_schedulers
+    from nona.app.session.state import AppState
 
     pick_schedulers(AppState())
 
@@ -224,10 +224,10 @@ def test_a_scheduler_is_a_choice_and_has_its_look(capsys):
 
 
 def serverless_page():
+    from nona.app.pages.serverless.form import controls
+    from nona.app.session.state import AppState
     from nona.scenario.file import load_scenario
-    from nona.sources.samples import scenario_path
-    from nona.ui.pages.serverless_form import controls
-    from nona.ui.session.state import AppState
+    from nona.scenario.sample_files import scenario_path
 
     state = AppState(load_scenario(scenario_path("strict_light")))
     controls(state)

@@ -15,8 +15,8 @@ import streamlit as st
 ROOT = Path(__file__).resolve().parent.parent
 NODE = shutil.which("node")
 BIOME = ROOT / "node_modules" / ".bin" / "biome"
-SCRIPTS = sorted((ROOT / "nona" / "ui").rglob("*.js"))
-REPORT = ROOT / "nona" / "report" / "html" / "templates" / "report.js"
+SCRIPTS = sorted((ROOT / "nona" / "app").rglob("*.js"))
+REPORT = ROOT / "nona" / "core" / "html" / "templates" / "report.js"
 NAMES = ("noUndeclaredVariables", "noUnusedVariables", "noInvalidUseBeforeDeclaration", "noRedeclare")
 USED = "void [svg, html];"  # of elements.js, which every component gets, though it may need one only
 
@@ -38,7 +38,7 @@ def joined(monkeypatch, tmp_path):
         return component(name, js=js, **rest)  # a module that is imported here first keeps what it gets
 
     monkeypatch.setattr(st.components.v2, "component", written)
-    for module in sorted((ROOT / "nona" / "ui").rglob("*.py")):
+    for module in sorted((ROOT / "nona" / "app").rglob("*.py")):
         if re.search(r"^_\w*component = declare\(", module.read_text(encoding="utf-8"), re.M):
             runpy.run_path(str(module))
     return files

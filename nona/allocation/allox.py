@@ -8,9 +8,9 @@ import numpy as np
 import scipy
 
 from nona.allocation.problem import Allocation, Policy, Problem
-from nona.arrays import Floats, Ints
-from nona.errors import SimulationError
-from nona.registry import Look
+from nona.core.arrays import Floats, Ints
+from nona.core.errors import SimulationError
+from nona.core.registry import Look
 
 
 @dataclass(frozen=True, eq=False, slots=True)

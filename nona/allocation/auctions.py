@@ -21,11 +21,11 @@ import numpy as np
 
 from nona.allocation.equal_shares import isolated_shares
 from nona.allocation.problem import Allocation, Policy, Problem
-from nona.arrays import Floats, Ints
-from nona.errors import SimulationError
-from nona.options import Setting
-from nona.random_streams import RandomStreams
-from nona.registry import Look
+from nona.core.arrays import Floats, Ints
+from nona.core.errors import SimulationError
+from nona.core.options import Setting
+from nona.core.random_streams import RandomStreams
+from nona.core.registry import Look
 
 
 def _allocate(problem: Problem) -> Allocation:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nona.allocation.program import Optimum, Prices, Program, certified, solve_highs
-from nona.arrays import Bools, Floats, Ints
+from nona.core.arrays import Bools, Floats, Ints
 
 
 class Blocks(NamedTuple):

@@ -9,9 +9,9 @@ from nona.allocation.linear import PACKED, SHARING, nothing, sharing_policy, spa
 from nona.allocation.polytope import Polytope
 from nona.allocation.problem import Allocation, Policy, Problem
 from nona.allocation.program import linear, max_min
-from nona.arrays import Floats, Ints
-from nona.registry import Look
-from nona.units import duration
+from nona.core.arrays import Floats, Ints
+from nona.core.registry import Look
+from nona.core.units import duration
 
 
 def _steps_per_price(problem: Problem, space: Polytope) -> Floats:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from nona.allocation.problem import Allocation, Policy, Problem
-from nona.arrays import Floats, Ints
-from nona.registry import Look
+from nona.core.arrays import Floats, Ints
+from nona.core.registry import Look
 
 
 def equal_shares(gpus: Floats, workers: Floats | Ints) -> Floats:

@@ -12,8 +12,8 @@ from nona.allocation.linear import PACKED, SHARING, nothing, sharing_policy, spa
 from nona.allocation.polytope import Polytope
 from nona.allocation.problem import Allocation, Policy, Problem
 from nona.allocation.program import Optimum, max_min
-from nona.arrays import Floats
-from nona.registry import Look
+from nona.core.arrays import Floats
+from nona.core.registry import Look
 
 PROGRAMS = 40
 CLOSE = 1e-7  # relative gap at which to stop

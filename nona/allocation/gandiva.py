@@ -8,10 +8,10 @@ from zlib import crc32
 import numpy as np
 
 from nona.allocation.problem import Allocation, Policy, Problem
-from nona.arrays import Floats
-from nona.options import Setting
-from nona.random_streams import RandomStreams
-from nona.registry import Look
+from nona.core.arrays import Floats
+from nona.core.options import Setting
+from nona.core.random_streams import RandomStreams
+from nona.core.registry import Look
 
 Pair = tuple[int, int]
 

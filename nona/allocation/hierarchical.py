@@ -15,10 +15,10 @@ from nona.allocation.linear import SHARING
 from nona.allocation.polytope import Polytope, polytope, worthwhile_pairs
 from nona.allocation.problem import Allocation, EntityShare, Policy, Problem
 from nona.allocation.program import max_min, solve_highs
-from nona.arrays import Bools, Floats, Ints
-from nona.errors import SimulationError
-from nona.options import Setting
-from nona.registry import Look
+from nona.core.arrays import Bools, Floats, Ints
+from nona.core.errors import SimulationError
+from nona.core.options import Setting
+from nona.core.registry import Look
 
 SATURATED = 1e-4  # a job whose level can rise by no more than this part of it is saturated
 KEPT = 1 - 1e-7  # of the levels reached, so that rounding makes no program infeasible

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from nona.allocation.problem import Allocation, Allocator, Policy, Problem
-from nona.arrays import Floats, Ints
-from nona.options import Setting
-from nona.registry import Look
+from nona.core.arrays import Floats, Ints
+from nona.core.options import Setting
+from nona.core.registry import Look
 
 PACKED = 1.5  # the least Σ T_pair / T_alone for which a job joins another one
 

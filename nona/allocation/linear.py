@@ -12,9 +12,9 @@ from nona.allocation.centre import solve
 from nona.allocation.polytope import Polytope, polytope, worthwhile_pairs
 from nona.allocation.problem import Allocation, Allocator, Policy, Problem
 from nona.allocation.program import linear, max_min
-from nona.arrays import Floats
-from nona.options import Setting
-from nona.registry import Look
+from nona.core.arrays import Floats
+from nona.core.options import Setting
+from nona.core.registry import Look
 
 SHARING = {
     "space_sharing": Setting(

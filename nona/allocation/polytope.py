@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from nona.arrays import Bools, Floats, Ints
+from nona.core.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -9,9 +9,9 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
-from nona.options import Options
-from nona.registry import Strategy
+from nona.core.arrays import Floats, Ints
+from nona.core.options import Options
+from nona.core.registry import Strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,5 +130,5 @@ class Policy(Strategy):
     needs_prices: bool = False
 
     def prepare(self, options: Options) -> Allocator:
-        """The allocator; raises :class:`~nona.errors.SimulationError` for a wrong option."""
+        """The allocator; raises :class:`~nona.core.errors.SimulationError` for a wrong option."""
         return self.build(self.chosen(options))

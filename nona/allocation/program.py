@@ -9,8 +9,8 @@ import numpy as np
 import scipy
 
 from nona.allocation.polytope import Polytope
-from nona.arrays import Floats, Ints
-from nona.errors import SimulationError
+from nona.core.arrays import Floats, Ints
+from nona.core.errors import SimulationError
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -10,8 +10,8 @@ from nona.allocation.finish_time import FINISH_TIME, FINISH_TIME_AGNOSTIC
 from nona.allocation.in_order import FIFO, FIFO_AGNOSTIC, SJF
 from nona.allocation.linear import MAKESPAN, MAX_MIN, MAX_MIN_AGNOSTIC, THROUGHPUT_SUM
 from nona.allocation.problem import Policy
-from nona.errors import SimulationError
-from nona.registry import Registry
+from nona.core.errors import SimulationError
+from nona.core.registry import Registry
 
 _SHIPPED = (
     *(MAX_MIN, MAX_MIN_AGNOSTIC, FINISH_TIME, FINISH_TIME_AGNOSTIC, MAKESPAN, COST, COST_SLO, THROUGHPUT_SUM),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
+from nona.core.arrays import Floats, Ints
 
 #: gains(throughputs (m, 1), throughputs with one more worker (m, J)) -> (m, J) what each of them gains.
 Gains = Callable[[Floats, Floats], Floats]

@@ -15,10 +15,7 @@ from getpass import getpass
 from click.exceptions import Exit
 
 from nona import app_root
-from nona.cli.commands.scenarios import AppOptions
-from nona.cli.declared import opened, scenario_path
-from nona.errors import NonaError
-from nona.serving.access import (
+from nona.app.server.access import (
     FILE,
     WILDCARDS,
     PasswordError,
@@ -28,8 +25,11 @@ from nona.serving.access import (
     read_password,
     write_password,
 )
-from nona.serving.ending import hold_signals
-from nona.serving.settings import LOOPBACK_PEERS, Serving, data_folder, store_folder
+from nona.app.server.ending import hold_signals
+from nona.app.server.settings import LOOPBACK_PEERS, Serving, data_folder, store_folder
+from nona.cli.commands.scenarios import AppOptions
+from nona.cli.declared import opened, scenario_path
+from nona.core.errors import NonaError
 
 UPLOAD_MB = 16  # for each file, where others may upload
 HEADER_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
@@ -140,7 +140,7 @@ def _set_password(arguments: AppOptions) -> str:
     return f"{path}: holds the password's hash; servers that use it ask for the new one from now on."
 
 
-START_WITH = "NONA_SCENARIO"  # read by nona.ui.session.opening
+START_WITH = "NONA_SCENARIO"  # read by nona.app.session.opening
 
 
 def app(arguments: AppOptions) -> None:
@@ -156,7 +156,7 @@ def app(arguments: AppOptions) -> None:
     _check_port(arguments.host, arguments.port)
     for line in _exposed(arguments, serving):
         print(line, file=sys.stderr)
-    command = [sys.executable, "-m", "nona.ui.server.process", str(app_root() / "app.py")]
+    command = [sys.executable, "-m", "nona.app.server.process", str(app_root() / "app.py")]
     command += ["--server.port", str(arguments.port)]
     command += ["--server.headless", "true" if arguments.no_browser else "false"]
     command += ["--server.showEmailPrompt", "false"]  # the first start must not wait for an answer

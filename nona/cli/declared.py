@@ -18,11 +18,11 @@ import click
 
 from nona.cli import known, parameters
 from nona.cli.parameters import OutputFile, Whole, flag
-from nona.errors import ScenarioError
-from nona.registry import load
+from nona.core.errors import ScenarioError
+from nona.core.registry import load
 
 if TYPE_CHECKING:
-    from nona.sources.opening import Opened
+    from nona.scenario.opening import Opened
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 _FORCE = "nona.force"
@@ -268,7 +268,7 @@ class Printing(Protocol):
 
 def at_most_cores(context: click.Context, _: click.Parameter, asked: int) -> int:
     """``asked`` processes, or one per core that this process may use, with a warning, if that is fewer."""
-    most: int = load("nona.experiments:cores()")
+    most: int = load("nona.core.experiments:cores()")
     if asked <= most:
         return asked
     if not context.resilient_parsing:  # while a shell completes, nothing is printed
@@ -318,8 +318,8 @@ HTML = option("also write the report as one HTML file", OUTPUT, metavar="FILE")
 
 def opened(name: str, values: Mapping[str, object] = MappingProxyType({})) -> Opened:
     """The scenario, with ``values`` at places of it, and where its files are found."""
-    from nona.sources.opening import Opened, open_scenario
-    from nona.study.sweep_numbers import with_values
+    from nona.queries.sweeps.numbers import with_values
+    from nona.scenario.opening import Opened, open_scenario
 
     scenario, sources = open_scenario(scenario_path(name))
     return Opened(with_values(scenario, values) if values else scenario, sources)
@@ -327,7 +327,7 @@ def opened(name: str, values: Mapping[str, object] = MappingProxyType({})) -> Op
 
 def scenario_path(name: str) -> Path:
     """The file of a scenario: of a shipped one by its name."""
-    from nona.sources import samples
+    from nona.scenario import sample_files as samples
 
     if name in samples.scenario_names():
         return samples.scenario_path(name)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from nona.cli.parameters import Name, Names, unchecked
-from nona.errors import NonaError
-from nona.registry import load
+from nona.core.errors import NonaError
+from nona.core.registry import load
 
 
 def _names(*places: str) -> Names:
@@ -20,11 +20,11 @@ def _check(place: str) -> Callable[[str], object]:
     return lambda name: load(place)(name)
 
 
-_SCHEDULERS = _names("nona.schedulers.registry:scheduler_names()")
+_SCHEDULERS = _names("nona.queries.schedulers.registry:scheduler_names()")
 _POLICIES = _names("nona.serverless.policies.registry:policy_names()")
 _TRAINING_POLICIES = _names("nona.allocation.registry:policy_names()")
 _ROUTERS = "nona.scenario.language:ROUTERS"
-_DEVICES = _names("nona.hardware.device:devices()")
+_DEVICES = _names("nona.cluster.hardware.device:devices()")
 _check_policy = _check("nona.serverless.policies.registry:get_policy")
 
 
@@ -33,7 +33,7 @@ def check_scheduler(name: str) -> object:
 
     Raises ``NonaError`` for another name.
     """
-    from nona.schedulers.registry import SCHEDULERS, get_scheduler
+    from nona.queries.schedulers.registry import SCHEDULERS, get_scheduler
 
     if name not in SCHEDULERS:
         for what, names, command in (
@@ -57,7 +57,7 @@ def _check_swept(name: str) -> object:
 
 
 def _engines() -> Iterable[str]:
-    from nona.simulation.run import AUTO, ENGINES
+    from nona.queries.simulation.run import AUTO, ENGINES
 
     return (AUTO, *sorted(ENGINES))
 
@@ -71,25 +71,25 @@ def _choices(place: str) -> Names:
     return names
 
 
-SCENARIO = Name("scenario", _names("nona.sources.samples:scenario_names()"), unchecked, files=True)
-MODEL = Name("model", _names("nona.sources.samples:sample_names()"), unchecked, files=True)
+SCENARIO = Name("scenario", _names("nona.scenario.sample_files:scenario_names()"), unchecked, files=True)
+MODEL = Name("model", _names("nona.scenario.sample_files:sample_names()"), unchecked, files=True)
 DEVICE = Name("device", _DEVICES, unchecked)
 OFFER = Name("offer", _DEVICES, unchecked)
 SCHEDULER = Name("scheduler", _SCHEDULERS, check_scheduler)
 SIMULATED = Name(
-    "scheduler", _names("nona.schedulers.registry:scheduler_names()", _ROUTERS), _check_simulated
+    "scheduler", _names("nona.queries.schedulers.registry:scheduler_names()", _ROUTERS), _check_simulated
 )
 POLICY = Name("policy", _POLICIES, _check_policy, listed=True)
 SWEPT = Name("scheduler", lambda: (*_SCHEDULERS(), *_POLICIES()), _check_swept)
 TRAINING_POLICY = Name("policy", _TRAINING_POLICIES, _check("nona.allocation.registry:get_policy"))
 _ELASTIC = "nona.training.elastic.registry:ELASTIC"
 ELASTIC_POLICY = Name("policy", _names(_ELASTIC), _check(f"{_ELASTIC}.find"), listed=True)
-RULE = Name("Contraction rule", _names("nona.contraction.rules:RULES"), listed=True)
+RULE = Name("Contraction rule", _names("nona.models.contraction.rules:RULES"), listed=True)
 WAY = Name("way of sharing", _choices("serverless.sharing.mode"), unchecked, listed=True)
 ENGINE = Name("Engine", _engines, listed=True)
 STACK = Name("stack", _choices("cost.stack"), unchecked, listed=True)
 PRECISION = Name("precision", _choices("cost.precision"), unchecked, listed=True)
 OBJECTIVE = Name("objective", _choices("objective"), unchecked, listed=True)
 SURVIVED = Name("failure", _choices("plan.survive"), unchecked, listed=True)
-MAPPED = Name("scenario", _names("studies.prediction_map:SYSTEMS"), unchecked)
-NETWORK = Name("network", _names("studies.decision_cells:workload_table()"), unchecked)
+MAPPED = Name("scenario", _names("evidence.prediction_map:SYSTEMS"), unchecked)
+NETWORK = Name("network", _names("evidence.decision_cells:workload_table()"), unchecked)

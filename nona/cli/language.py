@@ -8,20 +8,20 @@ from nona.cli.commands.planning import PlanOptions
 from nona.cli.commands.scenarios import SimulateOptions
 from nona.cli.output import ProgressLine, emit
 from nona.cli.saved import save_item
-from nona.errors import SimulationError
+from nona.core.errors import SimulationError
+from nona.core.output_files import check_places, write_job_table, write_text
+from nona.language.report.html import language_html
+from nona.language.report.tables import language_text, language_trace, plan_text, request_table
+from nona.language.results import LanguagePlanned, LanguageRun
 from nona.language.routers import ROUTERS
-from nona.output_files import check_places, write_job_table, write_text
-from nona.report.html.language import language_html
-from nona.report.language.tables import language_text, language_trace, plan_text, request_table
-from nona.report.simulations.timeline import trace_text
-from nona.results.language import LanguagePlanned, LanguageRun
+from nona.language.study.engines import prepare_language
+from nona.language.study.plan import plan_language
+from nona.language.study.simulation import TRACED, language_outcome, simulate_language
+from nona.queries.report.timeline import trace_text
+from nona.queries.study.shipped import now_text
+from nona.scenario.lookup import Sources
+from nona.scenario.provenance import about_scenario
 from nona.scenario.schema import Scenario
-from nona.sources.lookup import Sources
-from nona.sources.provenance import about_scenario
-from nona.study.engines import prepare_language
-from nona.study.language.plan import plan_language
-from nona.study.language.simulation import TRACED, language_outcome, simulate_language
-from nona.study.shipped import now_text
 
 
 def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -> LanguageRun:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nona.cli.declared import Printing
-from nona.registry import Strategy
-from nona.results.document import Document
-from nona.tables import text_table
+from nona.core.document import Document
+from nona.core.registry import Strategy
+from nona.core.tables import text_table
 
 
 class SchedulerEntry(Document):
@@ -35,8 +35,8 @@ def schedulers(arguments: Printing) -> None:
     """List schedulers, routers of language models, policies of serverless workflows and training clusters."""
     from nona.allocation.registry import POLICIES as TRAINING
     from nona.language.routers import ROUTERS
-    from nona.schedulers.base import FAMILY_TITLES
-    from nona.schedulers.registry import SCHEDULERS
+    from nona.queries.schedulers.base import FAMILY_TITLES
+    from nona.queries.schedulers.registry import SCHEDULERS
     from nona.serverless.policies.registry import POLICIES as SERVERLESS
 
     def entry(one: Strategy, kind: str, family: str, network_view: str = "N0") -> SchedulerEntry:
@@ -53,8 +53,8 @@ def schedulers(arguments: Printing) -> None:
 
 def devices(arguments: Printing) -> None:
     """List the devices of the catalogue."""
-    from nona.hardware.device import devices as device_catalogue
-    from nona.report.clusters import device_row
+    from nona.cluster.hardware.device import devices as device_catalogue
+    from nona.queries.report.clusters import device_row
 
     rows = [device_row(d) for d in device_catalogue().values()]
     _list(arguments, "devices", rows, ("name", "title", "fp16", "memory", "bandwidth", "mig"))
@@ -62,7 +62,7 @@ def devices(arguments: Printing) -> None:
 
 def models(arguments: Printing) -> None:
     """List the sample models, workflows and scenarios."""
-    from nona.sources import samples
+    from nona.scenario import sample_files as samples
 
     models = [SampleEntry(name=n, description=samples.description(n)) for n in samples.sample_names()]
     scenarios = {

@@ -20,13 +20,13 @@ from click.exceptions import Exit
 from click.shell_completion import shell_complete
 
 from nona import __version__
+from nona.app.server.ending import INTERRUPTED
 from nona.cli.commands import models, saved, scenarios, studies
 from nona.cli.declared import CONTEXT, Commands, made_by
-from nona.errors import NonaError, ScenarioError
-from nona.family import families
-from nona.graph.model import MissingDimensions
-from nona.registry import load
-from nona.serving.ending import INTERRUPTED
+from nona.core.errors import NonaError, ScenarioError
+from nona.core.family import families
+from nona.core.registry import load
+from nona.models.graph.model import MissingDimensions
 
 _PLAIN = str.maketrans(
     {

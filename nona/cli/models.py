@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nona.cli.commands.models import (
-    ContractOptions,
-    InspectOptions,
-    ModelOptions,
-    TrainDecimaOptions,
-)
+from nona.cli.commands.models import ContractOptions, InspectOptions, ModelOptions, TrainDecimaOptions
 from nona.cli.output import ProgressLine, emit
-from nona.contraction.rules import DEFAULT_RULE
-from nona.cost.options import PER_QUERY, CostOptions
-from nona.hardware.executor import executor_class
-from nona.placement.enumeration import configuration_counts
-from nona.registry import load
-from nona.report.models import (
+from nona.cluster.hardware.executor import executor_class
+from nona.core.registry import load
+from nona.models.contraction.rules import DEFAULT_RULE
+from nona.models.cost.options import PER_QUERY, CostOptions
+from nona.models.prepared import PreparedModel, prepare_model
+from nona.models.report import (
     BATCHES,
     batched_times,
     contraction,
@@ -25,9 +20,9 @@ from nona.report.models import (
     inspection,
     inspection_text,
 )
-from nona.report.times import law_note
-from nona.sources.lookup import Sources
-from nona.study.models import PreparedModel, prepare_model
+from nona.models.times_report import law_note
+from nona.queries.placement.enumeration import configuration_counts
+from nona.scenario.lookup import Sources
 
 
 def inspect(arguments: InspectOptions) -> None:
@@ -59,10 +54,10 @@ def _prepare_model(arguments: ModelOptions, rule: str = DEFAULT_RULE, largest: i
 
 def train_decima(arguments: TrainDecimaOptions) -> None:
     """Train a learned scheduler, with the progress on the terminal, and write its weights."""
-    from nona.output_files import check_places, write_text
+    from nona.core.output_files import check_places, write_text
 
     check_places(arguments.output)
-    settings = load("studies.learning.training:TrainSettings")(
+    settings = load("evidence.learning.training:TrainSettings")(
         sees_link=not arguments.hide_link,
         iterations=arguments.iterations,
         rollouts=arguments.rollouts,
@@ -70,7 +65,7 @@ def train_decima(arguments: TrainDecimaOptions) -> None:
         seed=arguments.seed,
     )
     line = ProgressLine()
-    trained = load("studies.learning.training:trained_file")(
+    trained = load("evidence.learning.training:trained_file")(
         settings,
         lambda number, jct: line.tell(
             f"mean JCT {jct:.2f} times a query's work", number / settings.iterations

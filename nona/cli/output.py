@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nona.cli.declared import Printing
 
 if TYPE_CHECKING:
-    from nona.results.document import Document
-    from nona.study.preparation import Study
+    from nona.core.document import Document
+    from nona.queries.study.preparation import Study
 
 
 D = TypeVar("D", bound="Document")
@@ -23,8 +23,8 @@ def warn_of_models(prepared: Study) -> dict[str, object]:
 
     Returns what a JSON result says of it: ``warnings``, and the share by model as ``uncounted``.
     """
-    from nona.report.times import model_warnings, uncounted_shares
-    from nona.study.facts import model_facts
+    from nona.models.times_report import model_warnings, uncounted_shares
+    from nona.queries.study.facts import model_facts
 
     models = model_facts(prepared)
     warnings, uncounted = model_warnings(models), uncounted_shares(models)
@@ -35,7 +35,7 @@ def warn_of_models(prepared: Study) -> dict[str, object]:
 
 def warn_of_schedulers(prepared: Study) -> None:
     """Print the warnings that belong to the results of the scenario's schedulers to standard error."""
-    from nona.study.outcome import cautions_of
+    from nona.queries.study.outcome import cautions_of
 
     for caution in cautions_of(prepared):
         print(f"warning: {caution}", file=sys.stderr)

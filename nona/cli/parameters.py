@@ -12,9 +12,9 @@ from typing import TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from nona.errors import NonaError
-from nona.options import Option
-from nona.units import Dimension, parse_quantity
+from nona.core.errors import NonaError
+from nona.core.options import Option
+from nona.core.units import Dimension, parse_quantity
 
 
 def share(option: str, text: str) -> float:
@@ -24,7 +24,7 @@ def share(option: str, text: str) -> float:
     0.99
     >>> share("--hit", "100%")
     Traceback (most recent call last):
-    nona.errors.NonaError: --hit '100%' must lie between 0 and 1; write 0.99 or 99%.
+    nona.core.errors.NonaError: --hit '100%' must lie between 0 and 1; write 0.99 or 99%.
     """
     try:
         value = parse_quantity(text, "fraction")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from nona.cli.commands.scenarios import PlaceOptions
 from nona.cli.output import ProgressLine, emit, warn_of_models
-from nona.output_files import check_places, write_text
-from nona.placement.result import Placement
-from nona.report.placements.text import placement_text
+from nona.core.output_files import check_places, write_text
+from nona.core.tables import time_text
+from nona.queries.placement.result import Placement
+from nona.queries.report.placement.text import placement_text
+from nona.queries.study import placements
+from nona.queries.study.placement_outcome import full_report, placement_outcome
+from nona.queries.study.preparation import Study, prepare
+from nona.queries.study.shipped import now_text
+from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
-from nona.sources.lookup import Sources
-from nona.study import placements
-from nona.study.placement_outcome import full_report, placement_outcome
-from nona.study.preparation import Study, prepare
-from nona.study.shipped import now_text
-from nona.tables import time_text
 
 
 def place(arguments: PlaceOptions, scenario: Scenario, sources: Sources) -> None:
@@ -25,7 +25,7 @@ def place(arguments: PlaceOptions, scenario: Scenario, sources: Sources) -> None
     report = full_report(prepared, placement)
     emit(arguments, report, placement_text, beside)  # before the file
     if arguments.html:
-        from nona.report.html.simulation import placement_html
+        from nona.queries.report.html import placement_html
 
         write_text(arguments.html, placement_html(placement_outcome(prepared, placement, now_text())))
 

@@ -9,43 +9,43 @@ from pathlib import Path
 
 from click.exceptions import Exit
 
+from nona.app.server.ending import INTERRUPTED
 from nona.cli.commands.planning import CapacityOptions, PlanOptions, SweepOptions
 from nona.cli.known import check_scheduler
 from nona.cli.language import planned_language
 from nona.cli.output import ProgressLine, emit, warn_of_interrupt, warn_of_models
 from nona.cli.saved import save_item
 from nona.cli.serverless import sweep_serverless
-from nona.errors import NonaError, SimulationError
-from nona.foreign import MOST_BUNDLE_BYTES, read_file
-from nona.output_files import check_places, write_bytes, write_text
-from nona.report.holds import holds_text
-from nona.report.html.plan import plan_html
-from nona.report.plan import day_of, tightest
-from nona.report.plan_options import options, plan_text
-from nona.report.sweep_findings import sweep_text
-from nona.report.sweep_grids import grid_points, grid_text
-from nona.report.sweeps import parse_values, sweep_points
-from nona.results.planning import CapacityReport, DeviceCapacity, PlanOption, PlanReport, ServerCount
-from nona.results.sweeps import GridRequest, SweepRequest
+from nona.core.errors import NonaError, SimulationError
+from nona.core.foreign import MOST_BUNDLE_BYTES, read_file
+from nona.core.output_files import check_places, write_bytes, write_text
+from nona.core.tables import Filled, csv_bytes, parquet_bytes
+from nona.planning.holds import holds
+from nona.planning.html import plan_html
+from nona.planning.plan import PlanProgress, plan_outcome
+from nona.planning.plan import plan as plan_scenario
+from nona.planning.planner import RunPool
+from nona.planning.question import entry_named
+from nona.planning.report_holds import holds_text
+from nona.planning.report_plan import day_of, tightest
+from nona.planning.report_plan_options import options, plan_text
+from nona.planning.results import CapacityReport, DeviceCapacity, PlanOption, PlanReport, ServerCount
+from nona.planning.trials import Ended
+from nona.queries.simulation.dask_pool import DaskPool
+from nona.queries.study.preparation import Study, check_counted, prepare
+from nona.queries.study.shipped import now_text
+from nona.queries.sweeps.bench import How
+from nona.queries.sweeps.findings import sweep_text
+from nona.queries.sweeps.grids import grid_points, grid_text
+from nona.queries.sweeps.numbers import number_named, with_values
+from nona.queries.sweeps.report import parse_values, sweep_points
+from nona.queries.sweeps.results import GridRequest, SweepRequest
+from nona.queries.sweeps.run import sweep as sweep_number
+from nona.queries.sweeps.run import sweep_grid
+from nona.scenario.lookup import Sources
+from nona.scenario.opening import Opened
 from nona.scenario.plan import OfferSpec, PlanSpec
 from nona.scenario.schema import Scenario
-from nona.serving.ending import INTERRUPTED
-from nona.simulation.dask_pool import DaskPool
-from nona.sources.lookup import Sources
-from nona.sources.opening import Opened
-from nona.study.planning.holds import holds
-from nona.study.planning.plan import PlanProgress, plan_outcome
-from nona.study.planning.plan import plan as plan_scenario
-from nona.study.planning.planner import RunPool
-from nona.study.planning.question import entry_named
-from nona.study.planning.trials import Ended
-from nona.study.preparation import Study, check_counted, prepare
-from nona.study.shipped import now_text
-from nona.study.sweep_bench import How
-from nona.study.sweep_numbers import number_named, with_values
-from nona.study.sweeps import sweep as sweep_number
-from nona.study.sweeps import sweep_grid
-from nona.tables import Filled, csv_bytes, parquet_bytes
 
 
 def capacity(arguments: CapacityOptions, scenario: Scenario, sources: Sources) -> None:

@@ -5,6 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from nona.app.server.settings import store_folder
+from nona.app.store.contents import SAVED_KINDS
+from nona.app.store.database import Database
+from nona.app.store.report import comparison_text, item_text, list_text
+from nona.app.store.saved_results import SavedList
+from nona.app.store.store import COMMAND_LINE, Store, export_items, import_items
+from nona.app.store.store import compare as compared
 from nona.cli.commands.saved import (
     SavedBundleOptions,
     SavedCompareOptions,
@@ -19,18 +26,11 @@ from nona.cli.commands.saved import (
     SavedRestoreOptions,
 )
 from nona.cli.output import emit
-from nona.errors import StoreError
-from nona.foreign import MOST_BUNDLE_BYTES, read_file
-from nona.output_files import check_places, write_bytes
-from nona.report.saved import comparison_text, item_text, list_text
-from nona.results.document import Outcome
-from nona.results.saved import SavedList
-from nona.serving.settings import store_folder
-from nona.sources.lookup import Sources
-from nona.store.contents import SAVED_KINDS
-from nona.store.database import Database
-from nona.store.store import COMMAND_LINE, Store, export_items, import_items
-from nona.store.store import compare as compared
+from nona.core.document import Outcome
+from nona.core.errors import StoreError
+from nona.core.foreign import MOST_BUNDLE_BYTES, read_file
+from nona.core.output_files import check_places, write_bytes
+from nona.scenario.lookup import Sources
 
 
 def _store_at(folder: Path | None) -> Store:

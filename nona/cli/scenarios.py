@@ -7,24 +7,24 @@ import sys
 from nona.cli.commands.scenarios import BundleOptions, SimulateOptions
 from nona.cli.declared import opened
 from nona.cli.output import ProgressLine, emit, warn_of_models, warn_of_schedulers
-from nona.output_files import check_places, write_bytes, write_text
-from nona.report.simulations.advice import scheduler_advice
-from nona.report.simulations.findings import unsettled_text
-from nona.report.simulations.report import compared, simulation_report
-from nona.report.simulations.series import with_hits
-from nona.report.simulations.tables import compared_text
-from nona.report.simulations.uncertainty import all_differences, check_baseline
-from nona.results.simulation_charts import LiveRun
+from nona.core.output_files import check_places, write_bytes, write_text
+from nona.queries.chart_data import LiveRun
+from nona.queries.report.advice import scheduler_advice
+from nona.queries.report.findings import unsettled_text
+from nona.queries.report.report import compared, simulation_report
+from nona.queries.report.series import with_hits
+from nona.queries.report.tables import compared_text
+from nona.queries.report.uncertainty import all_differences, check_baseline
+from nona.queries.simulation.steady_state import run_name
+from nona.queries.study import placements, simulation
+from nona.queries.study.exports import write_records, write_trace
+from nona.queries.study.outcome import TIMELINE_JOBS, off_ranges, simulated_run, simulation_outcome
+from nona.queries.study.preparation import prepare
+from nona.queries.study.shipped import now_text
 from nona.scenario.file import parse_scenario, scenario_hash
+from nona.scenario.lookup import Sources
+from nona.scenario.opening import SCENARIO, pack_bundle, read_bundle
 from nona.scenario.schema import Scenario
-from nona.simulation.steady_state import run_name
-from nona.sources.lookup import Sources
-from nona.sources.opening import SCENARIO, pack_bundle, read_bundle
-from nona.study import placements, simulation
-from nona.study.exports import write_records, write_trace
-from nona.study.outcome import TIMELINE_JOBS, off_ranges, simulated_run, simulation_outcome
-from nona.study.preparation import prepare
-from nona.study.shipped import now_text
 
 
 def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -> None:
@@ -76,8 +76,8 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
         return
     outcome = simulation_outcome(prepared, result, now_text(), predicted)
     if arguments.html:
-        from nona.report.html.language import request_sections
-        from nona.report.html.simulation import simulation_html
+        from nona.language.report.html import request_sections
+        from nona.queries.report.html import simulation_html
 
         requests = request_sections(language, "Requests to language models") if language else ()
         write_text(arguments.html, simulation_html(outcome, tuple(requests)))

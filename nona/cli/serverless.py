@@ -8,24 +8,27 @@ from pathlib import Path
 from nona.cli.commands.planning import SweepOptions
 from nona.cli.commands.scenarios import ServerlessOptions
 from nona.cli.output import ProgressLine, emit
-from nona.errors import NonaError
-from nona.output_files import check_places, write_bytes, write_job_table, write_text
+from nona.core.errors import NonaError
+from nona.core.output_files import check_places, write_bytes, write_job_table, write_text
+from nona.core.tables import csv_bytes
 from nona.planning.servers import cost_note
-from nona.report.html.serverless import serverless_html
-from nona.report.serverless.exports import call_table
-from nona.report.serverless.findings import nodes_text
-from nona.report.serverless.over import over_points, over_text
-from nona.report.serverless.text import serverless_text, sharing_text
-from nona.report.sweeps import parse_values
-from nona.results.serverless import NodesRequest, OverRequest, SharingReport
+from nona.queries.study.shipped import now_text
+from nona.queries.sweeps.numbers import LOAD
+from nona.queries.sweeps.report import parse_values
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
+from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.functions import beside_times, network_names
-from nona.sources.lookup import Sources
-from nona.study.serverless.comparisons import How, compare_sharing, nodes_needed
-from nona.study.serverless.knees import over_number, policies_over
-from nona.study.serverless.run import (
+from nona.serverless.report.exports import call_table
+from nona.serverless.report.findings import nodes_text
+from nona.serverless.report.html import serverless_html
+from nona.serverless.report.over import over_points, over_text
+from nona.serverless.report.text import serverless_text, sharing_text
+from nona.serverless.results import NodesRequest, OverRequest, SharingReport
+from nona.serverless.study.comparisons import How, compare_sharing, nodes_needed
+from nona.serverless.study.knees import over_number, policies_over
+from nona.serverless.study.run import (
     ServerlessResult,
     chosen_policies,
     report_of,
@@ -34,9 +37,6 @@ from nona.study.serverless.run import (
     with_sharing,
     write_serverless_trace,
 )
-from nona.study.shipped import now_text
-from nona.study.sweep_numbers import LOAD
-from nona.tables import csv_bytes
 
 
 def _serverless_over(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, key: str) -> None:

@@ -18,40 +18,40 @@ from nona.cli.commands.training import (
 from nona.cli.declared import opened
 from nona.cli.output import ProgressLine, emit
 from nona.cli.parameters import settings_by_name
-from nona.errors import NonaError, ScenarioError, SimulationError
-from nona.experiments import Key, Shares
-from nona.foreign import MOST_FILE_BYTES, read_file
-from nona.output_files import check_places, write_text
+from nona.core.errors import NonaError, ScenarioError, SimulationError
+from nona.core.experiments import Key, Shares
+from nona.core.foreign import MOST_FILE_BYTES, read_file
+from nona.core.output_files import check_places, write_text
 from nona.planning.servers import cost_note
-from nona.report.html.training import training_html
-from nona.report.training.text import Judged, allocation_text, checkpoint_text, simulation_text, switches_text
-from nona.results.elastic import ElasticReport
-from nona.results.training import TrainingReport
+from nona.queries.study.shipped import now_text
 from nona.scenario.gate import MAX_BYTES
+from nona.scenario.lookup import Sources
+from nona.scenario.provenance import about_scenario
 from nona.scenario.schema import Scenario
 from nona.scenario.training import GenerateSpec
 from nona.scenario.training_question import parse_question
-from nona.sources.lookup import Sources
-from nona.sources.provenance import about_scenario
-from nona.study.shipped import now_text
-from nona.study.training.allocation import answer
-from nona.study.training.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
-from nona.study.training.preparation import training_part
-from nona.study.training.run import (
+from nona.training.elastic.engine import ElasticProgress
+from nona.training.elastic.profiles import Tables, read_applications
+from nona.training.elastic.registry import ELASTIC
+from nona.training.elastic.replications import replications_of
+from nona.training.elastic.results import ElasticReport
+from nona.training.elastic.system import Link
+from nona.training.elastic.workload import SHIPPED
+from nona.training.generated_jobs import generate as generate_jobs
+from nona.training.job_files import MOST_SECONDS, write_trace
+from nona.training.report.html import training_html
+from nona.training.report.text import Judged, allocation_text, checkpoint_text, simulation_text, switches_text
+from nona.training.results import TrainingReport
+from nona.training.rounds import TrainingProgress
+from nona.training.study.allocation import answer
+from nona.training.study.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
+from nona.training.study.preparation import training_part
+from nona.training.study.run import (
     checkpoint_report,
     chosen_policies,
     compare_switches,
     simulate_training_scenario,
 )
-from nona.training.elastic.engine import ElasticProgress
-from nona.training.elastic.profiles import Tables, read_applications
-from nona.training.elastic.registry import ELASTIC
-from nona.training.elastic.replications import replications_of
-from nona.training.elastic.system import Link
-from nona.training.elastic.workload import SHIPPED
-from nona.training.generated_jobs import generate as generate_jobs
-from nona.training.job_files import MOST_SECONDS, write_trace
-from nona.training.rounds import TrainingProgress
 from nona.training.throughput_table import shipped_throughputs
 
 Progress = TrainingProgress | ElasticProgress

@@ -1,1 +1,1 @@
-"""Language models, token by token."""
+"""Language models served token by token."""

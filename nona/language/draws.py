@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
+from nona.core.arrays import Floats, Ints
+from nona.core.random_streams import RandomStreams
 from nona.language.records import Requests
 from nona.language.system import LanguageSystem, Lengths, RequestClass
-from nona.random_streams import RandomStreams
-from nona.simulation.arrivals import arrival_chunks
+from nona.scenario.arrivals import arrival_chunks
 
 
 def replays_once(row: RequestClass) -> bool:

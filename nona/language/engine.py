@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nona.core.compiled.memory import drop_first, push
 from nona.language.records import add_gap, add_step
 from nona.language.routers import route
 from nona.language.server import (
@@ -26,7 +27,6 @@ from nona.language.server import (
 )
 from nona.language.state import PREFILL, SGLANG, STATIC, State
 from nona.language.system import BLOCK_TOKENS, blocks_of, step_seconds
-from nona.simulation.compiled.memory import drop_first, push
 
 STEP_END, HOP, DELIVERY, ARRIVAL, COMPOSE = range(5)
 DONE, REPORT, BACKGROUND = range(3)  # why the loop came back

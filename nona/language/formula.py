@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nona.arrays import Floats
+from nona.core.arrays import Floats
 from nona.language.system import Engine, LanguageSystem, RequestClass
 
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from nona.hardware.device import Device, Precision, devices
-from nona.hardware.executor import ExecutorClass
-from nona.hardware.table_file import shipped_table
+from nona.cluster.hardware.device import Device, Precision, devices
+from nona.cluster.hardware.executor import ExecutorClass
+from nona.cluster.hardware.table_file import shipped_table
 from nona.language.models import LanguageModel, language_models
 from nona.language.system import BLOCK_TOKENS, StepTimes
 

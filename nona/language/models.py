@@ -9,10 +9,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal
 
-from nona.errors import GraphError, instead
-from nona.hardware.table_file import shipped_table
-from nona.sources.lookup import is_config
-from nona.sources.unknown import entries, mapping
+from nona.cluster.hardware.table_file import shipped_table
+from nona.core.errors import GraphError, instead
+from nona.scenario.lookup import is_config
+from nona.scenario.unknown import entries, mapping
 
 MOST_PARAMETER = 10_000_000
 MOST_CONFIG_BYTES = 1_000_000

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.arrays import Floats, Ints
+from nona.core.arrays import Floats, Ints
 
 STEP = np.dtype(
     [

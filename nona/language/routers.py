@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
+from nona.core.arrays import Floats, Ints
+from nona.core.registry import Look, Registry, Strategy
 from nona.language.records import Requests
 from nona.language.system import BLOCK_TOKENS, LanguageSystem
-from nona.registry import Look, Registry, Strategy
 from nona.scenario.language import ROUTERS as NAMES
 
 ROUND_ROBIN, LEAST_REQUESTS, LEAST_KV, PREFIX_AFFINITY, KV_LIVE = range(len(NAMES))

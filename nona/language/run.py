@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from nona.core.random_streams import RandomStreams
 from nona.language import engine
 from nona.language.draws import draw_requests
 from nona.language.records import Requests, Run, Window
 from nona.language.state import State, state_of
 from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, StepTimes
-from nona.random_streams import RandomStreams
-from nona.simulation.compiled.arrays import Items
-from nona.simulation.workload import BLOCK, link_blocks
+from nona.queries.simulation.compiled.arrays import Items
+from nona.queries.simulation.workload import BLOCK, link_blocks
 
 OnProgress = Callable[[float], None]
 BLOCKS = 16  # of background are drawn at a time
@@ -53,7 +53,7 @@ def _machine_for(state: State) -> Callable[[State], int]:
 def _machine(state_type: Any) -> Callable[[State], int]:
     from numba import int64
 
-    from nona.simulation.compiled.build import compile_function
+    from nona.core.compiled.build import compile_function
 
     compiled: Callable[[State], int] = compile_function(engine.advance, int64(state_type), loop=True)
     return compiled

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
+from nona.core.arrays import Floats, Ints
+from nona.core.compiled.memory import EVENT
 from nona.language.records import STEP, Requests, Sums, Times, Window
 from nona.language.routers import NUMBERS, Board, make_board
 from nona.language.system import BLOCK_TOKENS, FIRST_RATIO, Engine, LanguageSystem
-from nona.simulation.compiled.memory import EVENT
 
 VLLM, SGLANG, STATIC = range(3)
 BOTH, PREFILL, DECODE = range(3)

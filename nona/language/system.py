@@ -1,7 +1,7 @@
 """Engines that serve language models token by token, and the requests that they get, in arrays.
 
-:mod:`nona.study` makes it from a scenario; it knows nothing of files or catalogues. Times are seconds,
-lengths tokens, memory is blocks of ``BLOCK_TOKENS`` tokens.
+:mod:`nona.queries.study` makes it from a scenario; it knows nothing of files or catalogues. Times are
+seconds, lengths tokens, memory is blocks of ``BLOCK_TOKENS`` tokens.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from nona.arrays import Ints
-from nona.simulation.arrivals import Arrivals
-from nona.system import NO_BACKGROUND, SharedNetwork, Stream
-from nona.topology import make_topology
+from nona.cluster.topology import make_topology
+from nona.core.arrays import Ints
+from nona.queries.system import NO_BACKGROUND, SharedNetwork, Stream
+from nona.scenario.arrivals import Arrivals
 
 Order = Literal["vllm", "sglang", "static"]
 Role = Literal["both", "prefill", "decode"]

@@ -1,7 +1,7 @@
 """Traces of requests to language models: arrivals with input and output tokens, read as they are.
 
 * Our own tables, and those of the Azure LLM service (2023; ``ContextTokens``, ``GeneratedTokens``): a column
-  of arrivals, as in :mod:`nona.simulation.traces`, and two of tokens.
+  of arrivals, as in :mod:`nona.scenario.traces`, and two of tokens.
 * BurstGPT (``Request tokens``, ``Response tokens``): a request that failed has no response.
 * Mooncake's JSON lines (``input_length``, ``output_length``, ``hash_ids`` of blocks of 512 tokens). Its
   arrivals lie in buckets of 3 s: those of one instant are spread evenly over the bucket.
@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
-from nona.errors import SimulationError
+from nona.core.arrays import Floats, Ints
+from nona.core.errors import SimulationError
 from nona.scenario.language import MOST_TOKENS
-from nona.simulation.traces import numbered_rows, parse_time, time_column
+from nona.scenario.traces import numbered_rows, parse_time, time_column
 
 HASH_TOKENS = 512
 _INPUT = ("inputtokens", "contexttokens", "requesttokens", "inputlength", "prompttokens")

@@ -1,1 +1,1 @@
-"""Purchase planning: targets and offers, prices, traffic by the hour, the sequential verdict."""
+"""What to buy, and whether it holds."""

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from nona.errors import HardwareError, ScenarioError
-from nona.hardware.mig import maximal_layouts, parse_layout
-from nona.results.planning import PlanTarget
-from nona.units import format_time
+from nona.cluster.hardware.mig import maximal_layouts, parse_layout
+from nona.core.errors import HardwareError, ScenarioError
+from nona.core.units import format_time
+from nona.planning.results import PlanTarget
 
 
 @dataclass(frozen=True, slots=True)

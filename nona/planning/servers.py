@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from nona.errors import NonaError, ScenarioError
-from nona.hardware.device import find_device, user_devices
+from nona.cluster.hardware.device import find_device, user_devices
+from nona.cluster.prices import listed_prices
+from nona.core.errors import NonaError, ScenarioError
+from nona.core.tables import money, per_hour
 from nona.planning.offers import Offer, slicings
-from nona.planning.prices import listed_prices
 from nona.scenario.plan import OfferSpec, PlanSpec, PricesSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
-from nona.tables import money, per_hour
 
 
 def with_prices(spec: PlanSpec, gpus: Iterable[str]) -> tuple[PlanSpec, bool]:

@@ -1,1 +1,1 @@
-"""Scenarios: everything a study depends on, as one validated object, and its file."""
+"""The file that users write, and what it names."""

@@ -13,8 +13,9 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core.core_schema import ErrorType
 
-from nona.errors import ScenarioError
-from nona.foreign import MOST_BUNDLE_BYTES, read_file
+from nona.core.errors import ScenarioError
+from nona.core.foreign import MOST_BUNDLE_BYTES, read_file
+from nona.core.units import quantity_text
 from nona.scenario.gate import (
     MAX_INTEGER,
     MAX_PROBLEMS,
@@ -29,7 +30,6 @@ from nona.scenario.language import moved_together, written_place
 from nona.scenario.schema import Scenario
 from nona.scenario.values import Part
 from nona.scenario.words import words
-from nona.units import quantity_text
 
 P = TypeVar("P", bound=Part)
 Check = Callable[[Mapping[str, Any], Sequence[str]], Sequence[str]]
@@ -68,8 +68,8 @@ def parse_scenario(text: str, check: Check = _nothing_more) -> Scenario:
 
     >>> parse_scenario("{version: 1, cluster: {servers: []}, workload: [{model: gpt2, rate: 5 apples}]}")
     Traceback (most recent call last):
-    nona.errors.ScenarioError: cluster.servers: [] must have at least 1 entry; add one. | workload[0].rate: \
-'5 apples' is not a rate; write for example '300/s', or a number per second.
+    nona.core.errors.ScenarioError: cluster.servers: [] must have at least 1 entry; add one. | \
+workload[0].rate: '5 apples' is not a rate; write for example '300/s', or a number per second.
     """
     return scenario_from_mapping(load_yaml(text), check)
 
@@ -158,7 +158,8 @@ def scenario_text(data: bytes, name: str, what: str = "Scenario") -> str:
 
     >>> scenario_text(b"%PDF-1.7", "plan.pdf")
     Traceback (most recent call last):
-    nona.errors.ScenarioError: Scenario 'plan.pdf': it is a PDF document; give a YAML, JSON or .nona.zip file.
+    nona.core.errors.ScenarioError: Scenario 'plan.pdf': it is a PDF document; give a YAML, JSON or \
+.nona.zip file.
     """
     fault = next((what for magic, what in _FOREIGN if data.startswith(magic)), "")
     try:

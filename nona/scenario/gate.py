@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 from yaml.constructor import ConstructorError
 
-from nona.errors import ScenarioError
+from nona.core.errors import ScenarioError
 
 MAX_BYTES = 4_000_000
 """Bytes of a scenario's text."""
@@ -185,8 +185,8 @@ def load_yaml(text: str, what: str = "Scenario") -> object:
 
     >>> load_yaml("{a: 1, a: 2}")
     Traceback (most recent call last):
-    nona.errors.ScenarioError: Scenario: not valid YAML at line 1, column 8: the key 'a' stands here and in \
-line 1; remove one; mend the text there.
+    nona.core.errors.ScenarioError: Scenario: not valid YAML at line 1, column 8: the key 'a' stands here \
+and in line 1; remove one; mend the text there.
     """
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise ScenarioError(

@@ -8,20 +8,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer
 from pydantic_core import PydanticCustomError
 
-from nona.errors import ScenarioError
-from nona.planning.prices import USD_PER_KWH, PriceKind, growth_per_month, growth_text, per_hour
+from nona.cluster.prices import USD_PER_KWH, PriceKind, growth_per_month, growth_text, per_hour
+from nona.core.errors import ScenarioError
+from nona.core.units import format_time, parse_quantity
 from nona.scenario.language import EngineOfferSpec
-from nona.scenario.values import (
-    Name,
-    NamedEntries,
-    Part,
-    PositiveSeconds,
-    Seconds,
-    Share,
-    field,
-    named,
-)
-from nona.units import format_time, parse_quantity
+from nona.scenario.values import Name, NamedEntries, Part, PositiveSeconds, Seconds, Share, field, named
 
 
 def _read(parse: Callable[[object], float]) -> BeforeValidator:

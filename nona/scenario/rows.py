@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
-from nona.cost.options import PER_QUERY
+from nona.models.cost.options import PER_QUERY
 from nona.scenario.values import Name, Part, PositiveSeconds, Seconds, Share, field
 
 

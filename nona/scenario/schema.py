@@ -15,7 +15,7 @@ from pydantic import field_validator as _field_validator
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
-from nona.contraction.rules import DEFAULT_RULE, RULES
+from nona.models.contraction.rules import DEFAULT_RULE, RULES
 from nona.scenario.language import EngineSpec, LanguageRow, moved_apart, unserved
 from nona.scenario.plan import PlanSpec
 from nona.scenario.rows import ArrivalsSpec, Batches, BatchingSpec

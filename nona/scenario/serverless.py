@@ -9,10 +9,10 @@ from pydantic import BeforeValidator, Field
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
-from nona.cost.options import PER_QUERY
-from nona.errors import ScenarioError
-from nona.gpu_sharing.registry import WAYS
-from nona.registry import Registry
+from nona.cluster.sharing.registry import WAYS
+from nona.core.errors import ScenarioError
+from nona.core.registry import Registry
+from nona.models.cost.options import PER_QUERY
 from nona.scenario.values import (
     Bandwidth,
     Bytes,

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from pydantic_core import PydanticCustomError
 
+from nona.core.units import parse_quantity
 from nona.scenario.values import (
     Bandwidth,
     Bytes,
@@ -26,7 +27,6 @@ from nona.scenario.values import (
     named,
     quantity,
 )
-from nona.units import parse_quantity
 
 GAVEL, MODELLED = "gavel", "modelled"
 TABLES = (GAVEL, MODELLED)

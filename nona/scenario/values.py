@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 from pydantic_core import PydanticCustomError
 
-from nona.units import Dimension, parse_quantity, quantity_text
+from nona.core.units import Dimension, parse_quantity, quantity_text
 
 _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 

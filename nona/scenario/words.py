@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
+from nona.core.units import Dimension, quantity_text
 from nona.scenario.schema import Scenario
 from nona.scenario.values import Measured, Part
-from nona.units import Dimension, quantity_text
 
 Place = Sequence[str | int]
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}

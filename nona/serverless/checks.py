@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nona.arrays import Floats
-from nona.gpu_sharing.registry import WAYS
+from nona.cluster.sharing.registry import WAYS
+from nona.core.arrays import Floats
+from nona.queries.simulation.records import Check
 from nona.serverless.occupation import check_memory, held_vgpus, leases, pieces_of
 from nona.serverless.records import (
     ContainerLives,
@@ -26,7 +27,6 @@ from nona.serverless.records import (
     tiled,
 )
 from nona.serverless.system import HOUR_S, ServerlessSystem
-from nona.simulation.records import Check
 
 TOLERANCE = 1e-9  # relative; sums of up to millions of terms
 CLOCK_S = 1e-9  # below any modelled time, above rounding at a run's clock times

@@ -17,8 +17,8 @@ from __future__ import annotations
 from functools import cache
 from math import gcd
 
-from nona.errors import SimulationError
-from nona.gpu_sharing.registry import WAYS
+from nona.cluster.sharing.registry import WAYS
+from nona.core.errors import SimulationError
 from nona.serverless.system import ServerlessSystem
 
 

@@ -12,7 +12,7 @@ Of ESG's, times at the smallest configuration (1 vCPU, 1 vGPU, batch 1) are publ
 the paper; cold starts, input sizes and networks are recollected; how times scale is our law
 (:func:`~nona.serverless.functions.default_times`). Source: Hui, Xu, Guo, Shen, ESG, HPDC 2024.
 
-Of the networks, the law of GPU times is fitted to measurements (``studies/serverless_fits.py``). They have
+Of the networks, the law of GPU times is fitted to measurements (``evidence/serverless_fits.py``). They have
 no part on the CPU, as none was measured apart. Cold starts are assumed; the input is one image or text.
 """
 
@@ -24,11 +24,11 @@ from functools import cached_property
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
-from nona.cost.options import PER_QUERY
-from nona.errors import CostError, SimulationError
-from nona.gpu_sharing.pool import Configuration
-from nona.hardware.table_file import Row, shipped_table
+from nona.cluster.hardware.table_file import Row, shipped_table
+from nona.cluster.sharing.pool import Configuration
+from nona.core.arrays import Floats, Ints
+from nona.core.errors import CostError, SimulationError
+from nona.models.cost.options import PER_QUERY
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ number grew, by more than 2 % of the calls that arrived, and steadily: its mean 
 errors. (A call that is dropped is open no more.) It is *backlogged*
 when it ends with more open than usual (the median) by more than 5 % of the calls, and by more than
 4 · √(1 + usual). Otherwise *stable*. These are the rules of
-:mod:`nona.simulation.steady_state` for jobs.
+:mod:`nona.queries.simulation.steady_state` for jobs.
 
 Rates are over measured calls that arrived: one that never completed is a miss. Latencies are those of
 completed calls. What concerns batches is over those dispatched in the window. An interval is Student's t
@@ -21,15 +21,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nona.arrays import Bools, Floats
-from nona.planning.verdict import Counts, estimate_of, share_within
-from nona.results import serverless
+from nona.core.arrays import Bools, Floats
+from nona.core.statistics import Interval, mean_interval, percentile, without_nan
+from nona.core.verdict import Counts, estimate_of, share_within
+from nona.queries.simulation.sizes import MARKS
+from nona.queries.simulation.steady_state import BACKLOG, MATERIAL, SIGNIFICANT, UNUSUAL, part_run
 from nona.serverless import occupation
+from nona.serverless import results as serverless
 from nona.serverless.records import ServerlessRecords
 from nona.serverless.system import HOUR_S, ServerlessSystem
-from nona.simulation.sizes import MARKS
-from nona.simulation.steady_state import BACKLOG, MATERIAL, SIGNIFICANT, UNUSUAL, part_run
-from nona.statistics import Interval, mean_interval, percentile, without_nan
 
 PERCENTILES = (5, 25, 50, 75, 95, 99)
 
@@ -58,7 +58,7 @@ class CallMeasures:
 
 @dataclass(frozen=True, slots=True)
 class RunMeasures:
-    """Measures of one run; its fields are those of :class:`~nona.results.serverless.PolicyOutcome`."""
+    """Measures of one run; its fields are those of :class:`~nona.serverless.results.PolicyOutcome`."""
 
     all: CallMeasures
     applications: tuple[CallMeasures, ...]
@@ -228,7 +228,7 @@ def judge(system: ServerlessSystem, records: ServerlessRecords) -> tuple[str, st
     """(state, why when it is not stable) of a run; see the head of this module.
 
     A run over part of a cycle of the load is backlogged where others are overloaded, as
-    :func:`nona.simulation.steady_state.judge` says.
+    :func:`nona.queries.simulation.steady_state.judge` says.
     """
     calls = records.calls
     count = int(calls.measured.sum())

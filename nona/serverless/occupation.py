@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
-from nona.gpu_sharing.registry import WAYS
-from nona.results.serverless import StandingOutcome
+from nona.cluster.sharing.registry import WAYS
+from nona.core.arrays import Floats, Ints
+from nona.core.statistics import mean_interval
+from nona.queries.simulation.records import Check
 from nona.serverless.records import (
     Batches,
     ContainerLives,
@@ -22,9 +23,8 @@ from nona.serverless.records import (
     overlap_s,
     starting_pieces,
 )
+from nona.serverless.results import StandingOutcome
 from nona.serverless.system import HOUR_S, NodeMemory, ServerlessSystem
-from nona.simulation.records import Check
-from nona.statistics import mean_interval
 
 MOST_SLOTS = 63
 

@@ -28,8 +28,8 @@ from functools import cached_property
 
 import numpy as np
 
-from nona.arrays import Floats
-from nona.random_streams import RandomStreams
+from nona.core.arrays import Floats
+from nona.core.random_streams import RandomStreams
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.sharing import least_times
 from nona.serverless.system import LEAST_NOISE, Application, ServerlessSystem, calls, noise_factors

@@ -19,9 +19,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nona.errors import CostError
-from nona.foreign import CsvFile
-from nona.gpu_sharing.pool import Configuration
+from nona.cluster.sharing.pool import Configuration
+from nona.core.errors import CostError
+from nona.core.foreign import CsvFile
 from nona.serverless.functions import ConfigurationSpace, TableTimes
 
 MOST_ROWS = 100_000

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nona.arrays import Bools, Floats, Ints
-from nona.results.serverless_charts import Snapshot
+from nona.core.arrays import Bools, Floats, Ints
+from nona.serverless.chart_data import Snapshot
 
 
 def ended_or_stopped(ended_s: Floats, stopped_s: float) -> Floats:
@@ -183,7 +183,7 @@ class Batches:
         queue; when the search began; when it got its resources; when it began to compute (after MIG set-up,
         cold start and transfer); when it ended. Resources are held from ``dispatched_s`` to ``ended_s``, and
         paid for that long. ``ended_s`` is ``nan`` if in flight.
-    ``slots``: bits of the vGPUs or memory slices held, see :class:`~nona.gpu_sharing.pool.Part`.
+    ``slots``: bits of the vGPUs or memory slices held, see :class:`~nona.cluster.sharing.pool.Part`.
     ``cold``, ``missed``, ``forced``, ``local``: whether it waited for a cold start; whether what had been
         planned for it earlier could not be used; whether the smallest configuration was forced on it; how
         many of its jobs found all of their input on its invoker.

@@ -10,10 +10,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nona.experiments import Key, Listener, Shares, check_runs, run_work
-from nona.gpu_sharing.pool import Invoker
-from nona.graph.dag import Dag
-from nona.options import Options
+from nona.cluster.sharing.pool import Invoker
+from nona.core.compiled.build import is_ready
+from nona.core.compiled.families import compile_families
+from nona.core.experiments import Key, Listener, Shares, check_runs, run_work
+from nona.core.options import Options
+from nona.models.graph.dag import Dag
+from nona.scenario.arrivals import Arrivals
 from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, grid
@@ -21,9 +24,6 @@ from nona.serverless.policies.base import Policy
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.records import ServerlessRecords
 from nona.serverless.system import Application, ServerlessSystem
-from nona.simulation.arrivals import Arrivals
-from nona.simulation.compiled.build import is_ready
-from nona.simulation.compiled.families import compile_families
 
 
 def make_ready() -> None:

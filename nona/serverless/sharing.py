@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nona.arrays import Bools, Floats
-from nona.gpu_sharing.pool import Configuration, Gpu
-from nona.gpu_sharing.registry import make_gpu
+from nona.cluster.sharing.pool import Configuration, Gpu
+from nona.cluster.sharing.registry import make_gpu
+from nona.core.arrays import Bools, Floats
 from nona.serverless.functions import Function, LawTimes
 from nona.serverless.system import ServerlessSystem
 

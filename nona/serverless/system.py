@@ -1,6 +1,6 @@
 """The serverless system in arrays: applications, invokers, memory, network, calls.
 
-Made by :mod:`nona.study.serverless` from a scenario; search, policies and simulation see only this.
+Made by :mod:`nona.serverless.study` from a scenario; search, policies and simulation see only this.
 
 They depend on the system's seed and the replication alone, so every policy meets the same calls, and the
 first n of many calls are the n of few.
@@ -14,12 +14,14 @@ from functools import cached_property
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
-from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Invoker
-from nona.gpu_sharing.registry import WAYS
-from nona.graph.dag import Dag
-from nona.random_streams import RandomStreams
+from nona.cluster.sharing.pool import Invoker
+from nona.cluster.sharing.registry import WAYS
+from nona.core.arrays import Floats, Ints
+from nona.core.errors import SimulationError
+from nona.core.random_streams import RandomStreams
+from nona.models.graph.dag import Dag
+from nona.queries.system import SharedNetwork
+from nona.scenario.arrivals import CHUNK, Arrivals, arrival_chunks, effective_rate
 from nona.scenario.serverless import (
     ContainersSpec,
     DispatchSpec,
@@ -29,8 +31,6 @@ from nona.scenario.serverless import (
     TransferSpec,
 )
 from nona.serverless.functions import ConfigurationSpace, Function
-from nona.simulation.arrivals import CHUNK, Arrivals, arrival_chunks, effective_rate
-from nona.system import SharedNetwork
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class NodeMemory:
 
     >>> NodeMemory((10,), (11,), ("a",))
     Traceback (most recent call last):
-    nona.errors.SimulationError: Function 'a': its container needs 1.1e-08 GB, no node has more than \
+    nona.core.errors.SimulationError: Function 'a': its container needs 1.1e-08 GB, no node has more than \
 1e-08 GB; give nodes more memory, or the function less.
     """
 

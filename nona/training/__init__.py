@@ -1,1 +1,1 @@
-"""Training clusters: long jobs on GPUs of several types, shared round by round."""
+"""Training clusters."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from nona.errors import SimulationError
-from nona.options import Setting
+from nona.core.errors import SimulationError
+from nona.core.options import Setting
 
 SCALE = 10**6
 MORE = 1.0

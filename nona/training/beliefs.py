@@ -10,9 +10,9 @@ from statistics import median
 
 import numpy as np
 
-from nona.arrays import Floats
-from nona.errors import SimulationError
-from nona.random_streams import RandomStreams
+from nona.core.arrays import Floats
+from nona.core.errors import SimulationError
+from nona.core.random_streams import RandomStreams
 from nona.training.pair_estimator import Completion, PairEstimates, reference_of
 from nona.training.system import Job, TrainingSystem
 

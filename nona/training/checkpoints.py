@@ -12,9 +12,9 @@ import math
 import numpy as np
 import scipy
 
-from nona.arrays import Floats
-from nona.errors import SimulationError
-from nona.random_streams import RandomStreams
+from nona.core.arrays import Floats
+from nona.core.errors import SimulationError
+from nona.core.random_streams import RandomStreams
 
 
 def _check_failures(checkpoint_s: float, mtbf_s: float, restart_s: float = 0.0) -> None:

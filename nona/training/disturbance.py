@@ -9,8 +9,8 @@ from math import inf
 
 import numpy as np
 
-from nona.errors import SimulationError
-from nona.random_streams import RandomStreams
+from nona.core.errors import SimulationError
+from nona.core.random_streams import RandomStreams
 from nona.scenario.training import FailuresSpec
 from nona.training.checkpoints import best_interval, daly_s, failure_gaps, young_s
 from nona.training.moves import checkpoint_bytes, move_s

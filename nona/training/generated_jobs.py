@@ -15,7 +15,7 @@ from itertools import islice
 from math import inf, log
 from random import Random
 
-from nona.errors import SimulationError
+from nona.core.errors import SimulationError
 from nona.scenario.training import GenerateSpec
 from nona.training.job_files import TraceJob, reference_rate
 from nona.training.system import Throughputs

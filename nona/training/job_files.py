@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar, get_args
 
-from nona.errors import ScenarioError
+from nona.core.errors import ScenarioError
 from nona.training.rows import Line, Problems, TextTable, file_text
 from nona.training.system import Job, JobKind, Throughputs
 from nona.training.throughput_table import MOST_WORKERS

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
+from nona.core.arrays import Floats, Ints
 
 DECIMALS = 6  # of shares: equal jobs get shares that are equal only up to a solver's rounding
 CLOCK_DECIMALS = 6  # of times that are compared: the rounding of a clock must not decide who runs

@@ -8,12 +8,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from nona.arrays import Floats
-from nona.results.document import Document
-from nona.results.training import ExtensionFindings, JctSummary, JobOutcome, PolicyOutcome, RhoSummary
-from nona.simulation.records import Check
-from nona.statistics import level_with, mean_interval, percentile, without_nan
+from nona.core.arrays import Floats
+from nona.core.document import Document
+from nona.core.statistics import level_with, mean_interval, percentile, without_nan
+from nona.queries.simulation.records import Check
 from nona.training.records import TrainingRecords, spans_of
+from nona.training.results import ExtensionFindings, JctSummary, JobOutcome, PolicyOutcome, RhoSummary
 from nona.training.system import TrainingSystem
 
 HOUR_S = 3600.0

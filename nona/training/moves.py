@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nona.allocation.problem import Allocation, Problem
-from nona.arrays import Floats
-from nona.errors import SimulationError
+from nona.core.arrays import Floats
+from nona.core.errors import SimulationError
 from nona.scenario.training import MovesSpec
 from nona.training.question import Stretch
 from nona.training.system import Job

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nona.arrays import Bools, Floats
-from nona.errors import SimulationError
-from nona.random_streams import RandomStreams
+from nona.core.arrays import Bools, Floats
+from nona.core.errors import SimulationError
+from nona.core.random_streams import RandomStreams
 from nona.training.system import Throughputs
 
 

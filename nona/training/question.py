@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nona.allocation.problem import Allocation, Carried, EntityShare, Problem
-from nona.arrays import Bools, Floats, Ints
+from nona.core.arrays import Bools, Floats, Ints
 from nona.training.mechanism import Board
 from nona.training.records import Held
 from nona.training.state import Rates, State

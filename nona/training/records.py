@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nona.allocation.problem import Allocation
-from nona.arrays import Floats, Ints
-from nona.simulation.records import Check
+from nona.core.arrays import Floats, Ints
+from nona.queries.simulation.records import Check
 from nona.training.mechanism import Chosen, Ledger
 from nona.training.state import State
 from nona.training.system import TrainingSystem

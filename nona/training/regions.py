@@ -10,10 +10,10 @@ from math import inf
 
 import numpy as np
 
-from nona.arrays import Bools, Floats
-from nona.errors import SimulationError
-from nona.results.training import MoveAdvice
+from nona.core.arrays import Bools, Floats
+from nona.core.errors import SimulationError
 from nona.training.moves import checkpoint_bytes
+from nona.training.results import MoveAdvice
 from nona.training.state import Rates
 from nona.training.system import NodeGroup, Throughputs, TrainingCluster, TrainingSystem
 

@@ -16,12 +16,11 @@ import numpy as np
 from nona.allocation.equal_shares import equal_shares
 from nona.allocation.problem import Allocation, Policy, Problem
 from nona.allocation.registry import POLICIES, get_policy
-from nona.arrays import Floats
-from nona.errors import SimulationError
-from nona.experiments import Key, Listener, check_runs, run_work
-from nona.options import Options
-from nona.random_streams import RandomStreams
-from nona.results.training import ExtensionFindings, PolicyOutcome
+from nona.core.arrays import Floats
+from nona.core.errors import SimulationError
+from nona.core.experiments import Key, Listener, check_runs, run_work
+from nona.core.options import Options
+from nona.core.random_streams import RandomStreams
 from nona.training.beliefs import ClaimedRates, EstimatedPairs
 from nona.training.disturbance import Disturbance
 from nona.training.mechanism import Board
@@ -30,6 +29,7 @@ from nona.training.moves import Charger, Holder
 from nona.training.question import NO_HOOKS, Hooks, Outcome, Pinned, Questioner, Stretch
 from nona.training.records import TrainingRecords, run_checks
 from nona.training.regions import Regional
+from nona.training.results import ExtensionFindings, PolicyOutcome
 from nona.training.rounds import OnProgress, RunOptions, simulate_training
 from nona.training.state import Rates, State
 from nona.training.system import TrainingSystem
@@ -290,7 +290,7 @@ def run_policies(
     ``ideal``: whether the fluid bound is computed beside each run.
     ``workers``: Processes; 1 runs all in this one.
     ``on_progress``: called in this process as runs report, each with its own fraction.
-        :class:`~nona.simulation.run.Cancelled` raised there stops them all, and comes out.
+        :class:`~nona.queries.simulation.run.Cancelled` raised there stops them all, and comes out.
 
     Raises ``SimulationError`` for a number below 1, no policy, two of one name, or a run whose process is
     lost again and again.

@@ -16,8 +16,8 @@ import numpy as np
 
 from nona.allocation.equal_shares import equal_shares
 from nona.allocation.problem import Allocation, Policy
-from nona.arrays import Bools, Floats
-from nona.options import Options
+from nona.core.arrays import Bools, Floats
+from nona.core.options import Options
 from nona.training.mechanism import Board, Chosen, Ledger, select
 from nona.training.question import NO_HOOKS, Hooks, Pinned, Questioner, Stretch
 from nona.training.records import Collector, Held, Running, TrainingRecords

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import TypeVar
 
-from nona.errors import ScenarioError
-from nona.foreign import MOST_FILE_BYTES, CsvFile
-from nona.units import Dimension, parse_quantity
+from nona.core.errors import ScenarioError
+from nona.core.foreign import MOST_FILE_BYTES, CsvFile
+from nona.core.units import Dimension, parse_quantity
 
 R = TypeVar("R")
 MOST_PROBLEMS = 20
@@ -24,7 +24,7 @@ class Problems:
     >>> problems.add(3, "steps='x' must be a number; correct it.")
     >>> problems.check()
     Traceback (most recent call last):
-    nona.errors.ScenarioError: Trace 'a.trace', line 3: steps='x' must be a number; correct it.
+    nona.core.errors.ScenarioError: Trace 'a.trace', line 3: steps='x' must be a number; correct it.
     """
 
     what: str
@@ -43,7 +43,7 @@ class Problems:
         return len(self.texts) > MOST_PROBLEMS
 
     def check(self) -> None:
-        """Raise them as one :class:`~nona.errors.ScenarioError`, if there are some."""
+        """Raise them as one :class:`~nona.core.errors.ScenarioError`, if there are some."""
         if self.texts:
             more = [f"{self.what}: there are further problems; correct these first."] if self.full else []
             raise ScenarioError([*self.texts[:MOST_PROBLEMS], *more])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nona.arrays import Bools, Floats, Ints
+from nona.core.arrays import Bools, Floats, Ints
 from nona.training.system import TrainingSystem
 
 

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from nona.allocation.problem import EntityShare
-from nona.arrays import Bools
-from nona.errors import SimulationError
+from nona.core.arrays import Bools
+from nona.core.errors import SimulationError
 from nona.scenario.training import EstimatesSpec, EstimatorSpec, FailuresSpec, MovesSpec, RegionsSpec
 
 Provenance = Literal["measured", "modelled", "given"]

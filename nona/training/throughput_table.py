@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-from nona.cost.costing import cost_graph
-from nona.cost.options import CostOptions, calibration, resident_bytes
-from nona.errors import ScenarioError
-from nona.graph.model import ModelGraph
-from nona.hardware.device import Device
-from nona.hardware.executor import make_executor_class
-from nona.hardware.table_file import shipped_table
+from nona.cluster.hardware.device import Device
+from nona.cluster.hardware.executor import make_executor_class
+from nona.cluster.hardware.table_file import shipped_table
+from nona.core.errors import ScenarioError
+from nona.models.cost.costing import cost_graph
+from nona.models.cost.options import CostOptions, calibration, resident_bytes
+from nona.models.graph.model import ModelGraph
 from nona.scenario.training import with_batch
 from nona.training.rows import Line, TextTable
 from nona.training.system import AloneKey, PairKey, Provenance, Throughputs
@@ -163,8 +163,8 @@ def all_reduce_s(size_bytes: float, workers: int, bandwidth: float, latency_s: f
 def training_step(graph: ModelGraph, device: Device, options: CostOptions) -> TrainingStep:
     """A step of ``options.batch`` examples on one GPU; memory is weights, gradients, states, activations.
 
-    >>> from nona.graph.model import Operator, Work
-    >>> from nona.hardware.device import find_device
+    >>> from nona.models.graph.model import Operator, Work
+    >>> from nona.cluster.hardware.device import find_device
     >>> graph = ModelGraph("g", (Operator("a", work=Work(flops=1e12, macs=5e11)),), ())
     >>> step = training_step(graph, find_device("v100"), CostOptions("eager"))
     >>> round(step.passes_s, 2), step.update_s

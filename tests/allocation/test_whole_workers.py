@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.allocation.whole_workers import LEAST, fairest_goodputs, marginal_gains, one_each
-from nona.schedulers.flows.tiresias import in_order, joined, moved, take_in_order
+from nona.queries.schedulers.flows.tiresias import in_order, joined, moved, take_in_order
 
 RATES = st.lists(
     st.lists(st.sampled_from([0.0, 1.0, 2.0, 3.5]), min_size=2, max_size=2), min_size=1, max_size=4

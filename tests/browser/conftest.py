@@ -16,7 +16,7 @@ import begun
 import pytest
 from browser_tools import ARTIFACTS, ROOT, new_context, wait_idle
 
-from nona.ui.session.opening import VARIABLE
+from nona.app.session.opening import VARIABLE
 
 # Without nona-live, which rehearses for seconds before each run.
 BEGUN = {**begun.BEGUN, "schedulers": ["nona", "least-loaded", "spark-fair", "local", "spread"]}

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from browser_tools import downloaded, open_page, pick_model, wait_idle
 
-from nona.sources.samples import load_sample
+from nona.scenario.sample_files import load_sample
 
 pytestmark = [pytest.mark.browser, pytest.mark.verify]
 BOX = "e => { const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height] }"

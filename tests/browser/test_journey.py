@@ -8,7 +8,7 @@ import browser_tools as tools
 import pytest
 
 from nona.scenario.file import parse_scenario
-from nona.sources.samples import load_sample, sample_path
+from nona.scenario.sample_files import load_sample, sample_path
 
 pytestmark = pytest.mark.browser
 

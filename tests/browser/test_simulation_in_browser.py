@@ -6,10 +6,10 @@ import re
 import browser_tools as tools
 import pytest
 
+from nona.queries.schedulers.base import FAMILY_TITLES
+from nona.queries.schedulers.registry import SCHEDULERS, USUAL
 from nona.scenario.file import load_scenario, scenario_to_mapping
-from nona.schedulers.base import FAMILY_TITLES
-from nona.schedulers.registry import SCHEDULERS, USUAL
-from nona.sources.samples import scenario_path
+from nona.scenario.sample_files import scenario_path
 
 # The pixels of each of the four charts, as text.
 

@@ -6,7 +6,7 @@ import browser_tools as tools
 import pytest
 from contrast import texts_of
 
-from nona.ui.session.page_list import PAGES
+from nona.app.session.page_list import PAGES
 
 pytestmark = pytest.mark.browser
 TITLES = [page.title for page in PAGES.values()]

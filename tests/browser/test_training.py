@@ -7,7 +7,7 @@ import browser_tools as tools
 import pytest
 from contrast import texts_of
 
-from nona.report.training.findings import hours_text
+from nona.training.report.findings import hours_text
 
 pytestmark = pytest.mark.browser
 

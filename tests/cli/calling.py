@@ -6,7 +6,7 @@ import click
 
 from nona.cli.main import main, nona
 from nona.scenario.file import dump_scenario, load_scenario
-from nona.sources.samples import scenario_path
+from nona.scenario.sample_files import scenario_path
 
 
 def _commands(group, path=()):

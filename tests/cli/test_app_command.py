@@ -15,11 +15,11 @@ from sizes import first
 
 from benchmarks.kept_server import KeptServer, alive, until
 from benchmarks.visitor import Visitor
+from nona.app.server import access, settings
 from nona.cli import app as start
 from nona.cli.main import main
-from nona.code_cache import base_folder
-from nona.serving import access, settings
-from nona.sources.samples import scenario_path
+from nona.core.compiled.cache import base_folder
+from nona.scenario.sample_files import scenario_path
 
 PASSWORD = "correct horse battery"
 # Far longer than an end takes on a busy machine, and far shorter than the run that it ends.

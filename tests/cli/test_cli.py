@@ -13,15 +13,15 @@ from sizes import first
 
 from nona.allocation.registry import policy_names as training_names
 from nona.language.routers import ROUTERS
+from nona.queries.schedulers.registry import scheduler_names
+from nona.queries.study.placement_outcome import full_report
+from nona.queries.study.placements import place
+from nona.queries.study.preparation import prepare
+from nona.scenario import sample_files as samples
 from nona.scenario.file import load_scenario
-from nona.schedulers.registry import scheduler_names
+from nona.scenario.lookup import Sources
+from nona.scenario.sample_files import query_scenario_names, sample_names, scenario_names, scenario_path
 from nona.serverless.policies.registry import policy_names as serverless_names
-from nona.sources import samples
-from nona.sources.lookup import Sources
-from nona.sources.samples import query_scenario_names, sample_names, scenario_names, scenario_path
-from nona.study.placement_outcome import full_report
-from nona.study.placements import place
-from nona.study.preparation import prepare
 
 FIXED = ["--policy", "fixed", "--calls", "40", "--replications", "1"]
 SMALL = ["--jobs", "400", "--replications", "2"]
@@ -49,7 +49,7 @@ def test_inspect_and_contract_answer_for_every_sample(model, capsys):
 
 @pytest.mark.parametrize("scenario", first(1, ["slides_example", "rag_pipeline"]))
 def test_place_prints_what_the_study_finds(scenario, capsys):
-    """Every shipped scenario is placed and its certificate checked in tests/samples/test_scenarios.py."""
+    """Every shipped scenario is placed, and its certificate checked, in tests/scenario/samples."""
     prepared = prepare(load_scenario(scenario_path(scenario)), Sources(scenario_path(scenario).parent))
     found = full_report(prepared, place(prepared)).to_json()
     assert answer(capsys, "place", scenario) == {**found, "seconds": ANY}

@@ -13,8 +13,8 @@ from click.shell_completion import ShellComplete
 
 from nona.cli import declared, lists
 from nona.cli.main import main, nona
-from nona.contraction.rules import RULES
-from nona.sources.samples import sample_names, scenario_names
+from nona.models.contraction.rules import RULES
+from nona.scenario.sample_files import sample_names, scenario_names
 
 
 def completions(*words):

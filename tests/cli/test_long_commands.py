@@ -9,7 +9,7 @@ from calling import ONE_MODEL
 
 from nona.cli.main import main
 from nona.cli.output import ProgressLine
-from nona.study.planning import planner
+from nona.planning import planner
 
 
 class Terminal(io.StringIO):

@@ -11,18 +11,20 @@ import pytest
 from calling import ALL, ONE_MODEL, answer, by_formula, refusal, text
 from sizes import first
 
-from nona import study
+import nona
+from nona.app.store import database, families
+from nona.app.store.store import COMMAND_LINE, Store, compare, export_items, import_items
 from nona.cli.main import main
 from nona.cli.parameters import OutputFile
-from nona.errors import ReportError
-from nona.output_files import check_places, write_bytes, write_job_table
-from nona.report.placements.comparison import formula_text, lead_text
-from nona.results import document, placement, planning
+from nona.core import document
+from nona.core.errors import ReportError
+from nona.core.output_files import check_places, write_bytes, write_job_table
+from nona.planning import results as planning
+from nona.queries.placement import results as placement
+from nona.queries.report.placement.comparison import formula_text, lead_text
+from nona.queries.study.exports import write_records
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
-from nona.sources.samples import scenario_path
-from nona.store import database, families
-from nona.store.store import COMMAND_LINE, Store, compare, export_items, import_items
-from nona.study.exports import write_records
+from nona.scenario.sample_files import scenario_path
 
 
 def test_a_place_that_cannot_be_written_is_found_by_the_check_and_nothing_is_left(tmp_path):
@@ -176,8 +178,8 @@ def test_csv_and_parquet_hold_the_same_and_a_formula_is_text(tmp_path):
     data = scenario_to_mapping(load_scenario(scenario_path("slides_example")))
     data["workload"] = [{"model": "slides_example", "rate": "1/s", "name": "=1+1"}]
     data |= {"simulation": {"jobs": 30, "replications": 1, "warmup": 5}, "schedulers": ["local"]}
-    prepared = study.prepare(scenario_from_mapping(data))
-    result = study.simulate(prepared, engine="simpy")
+    prepared = nona.prepare(scenario_from_mapping(data))
+    result = nona.simulate(prepared, engine="simpy")
     for name in ("jobs.csv", "jobs.parquet"):
         write_records(tmp_path / name, result.records, prepared.scenario.labels)
     csv, parquet = pd.read_csv(tmp_path / "jobs.csv"), pd.read_parquet(tmp_path / "jobs.parquet")

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from calling import answer, refusal, text
 
+from nona.app.server.settings import Serving, store_folder
+from nona.app.store.saved_results import SavedComparison, SavedList
 from nona.cli.main import main
-from nona.results.saved import SavedComparison, SavedList
 from nona.scenario.file import load_scenario
-from nona.serving.settings import Serving, store_folder
-from nona.sources.opening import open_scenario
-from nona.sources.samples import scenario_path
+from nona.scenario.opening import open_scenario
+from nona.scenario.sample_files import scenario_path
 
 SIMULATE = ["simulate", "slides_example", "--jobs", "40", "--replications", "2", "--engine", "simpy"]
 

@@ -5,8 +5,8 @@ from calling import answer
 
 from nona.cli.serverless import with_times
 from nona.scenario.file import load_scenario
+from nona.scenario.sample_files import scenario_path
 from nona.serverless.functions import shipped_function
-from nona.sources.samples import scenario_path
 
 FIXED = ("--policy", "fixed", "--calls", "40", "--replications", "1")
 

@@ -37,5 +37,5 @@ def test_a_command_imports_no_library_that_it_does_not_use(command, unused):
 
 
 def test_a_worker_of_the_app_imports_no_streamlit():
-    program = "import sys, nona.ui.tasks.process; sys.exit('streamlit' in sys.modules)"
+    program = "import sys, nona.app.tasks.process; sys.exit('streamlit' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

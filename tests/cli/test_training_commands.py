@@ -7,7 +7,7 @@ from calling import PAIRED, QUESTION, answer, changed, text
 
 from nona.allocation.registry import policy_names
 from nona.cli.main import main
-from nona.results.training import AllocateReport, CheckpointReport, SwitchesReport
+from nona.training.results import AllocateReport, CheckpointReport, SwitchesReport
 
 MAX_MIN = ("--policy", "max-min-fairness")
 FAILING = """

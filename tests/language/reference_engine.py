@@ -12,13 +12,13 @@ from heapq import heappop, heappush
 import numpy as np
 from reference_server import Request, Server
 
+from nona.core.random_streams import RandomStreams
 from nona.language import run as compiled
 from nona.language.records import REFUSED, STEP, Requests, Run, Sums, Times, Window, add_gap, add_step
 from nona.language.routers import NUMBERS, make_board, route
 from nona.language.system import BLOCK_TOKENS, LanguageSystem, blocks_of
-from nona.random_streams import RandomStreams
-from nona.simulation.reference.links import Lane
-from nona.simulation.workload import link_background
+from nona.queries.simulation.reference.links import Lane
+from nona.queries.simulation.workload import link_background
 
 STEP_END, HOP, DELIVERY, ARRIVAL, COMPOSE = range(5)
 

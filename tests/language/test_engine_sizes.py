@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from nona.errors import ScenarioError
-from nona.report.language.figures import sizes_finding
-from nona.results.language import SizeCurve
+from nona.core.errors import ScenarioError
+from nona.language.report.figures import sizes_finding
+from nona.language.results import SizeCurve
+from nona.language.study.engines import prepare_language
+from nona.language.study.simulation import simulate_language
+from nona.language.study.sizes import engine_sizes, own_rate
 from nona.scenario.file import scenario_from_mapping
-from nona.sources.lookup import Sources
-from nona.study.engines import prepare_language
-from nona.study.language.simulation import simulate_language
-from nona.study.language.sizes import engine_sizes, own_rate
+from nona.scenario.lookup import Sources
 
 
 def scenario(rate="20/s", outputs=100, **group):

@@ -10,18 +10,11 @@ import pytest
 from reference_engine import simulate_once
 from sizes import first
 
+from nona.cluster.topology import make_topology
 from nona.language.records import REFUSED, Requests, Run, Window
 from nona.language.routers import NUMBERS
-from nona.language.system import (
-    BLOCK_TOKENS,
-    Engine,
-    LanguageSystem,
-    Lengths,
-    RequestClass,
-    StepTimes,
-)
-from nona.system import SharedNetwork, Stream
-from nona.topology import make_topology
+from nona.language.system import BLOCK_TOKENS, Engine, LanguageSystem, Lengths, RequestClass, StepTimes
+from nona.queries.system import SharedNetwork, Stream
 
 STEPS = StepTimes(6.367e-3, 11.16e-6, 41.88e-9, 17.6e-6, 1.7e-9)
 

@@ -10,15 +10,15 @@ import pytest
 from reference_engine import simulate_once
 from sizes import first
 
+from nona.cluster.topology import make_topology
 from nona.language.records import Requests, Run, Window
 from nona.language.routers import NUMBERS
+from nona.language.study.engines import prepare_language
+from nona.language.study.following import Following
+from nona.language.study.simulation import simulate_language
 from nona.language.system import Engine, LanguageSystem, StepTimes
+from nona.queries.system import SharedNetwork, Stream
 from nona.scenario.file import scenario_from_mapping
-from nona.study.engines import prepare_language
-from nona.study.language.following import Following
-from nona.study.language.simulation import simulate_language
-from nona.system import SharedNetwork, Stream
-from nona.topology import make_topology
 from tests.language.test_engines import STEPS, drawn_system, requests_at, row
 from tests.language.test_requests_after_queries import ENGINE, LLM, SPLIT, scenario
 

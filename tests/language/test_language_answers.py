@@ -12,17 +12,17 @@ import pytest
 from sizes import sized
 
 from nona.cli.main import main
-from nona.errors import ScenarioError
+from nona.core.errors import ScenarioError
 from nona.language.draws import draw_requests
 from nona.language.records import Window
+from nona.language.report.tables import language_plan_finding
 from nona.language.routers import NUMBERS, ROUTERS
 from nona.language.run import simulate_once
-from nona.report.language.tables import language_plan_finding
+from nona.language.study.engines import prepare_language
+from nona.language.study.plan import opened_option, plan_language
+from nona.language.study.simulation import simulate_language
 from nona.scenario.file import dump_scenario, parse_scenario
-from nona.sources.lookup import Sources
-from nona.study.engines import prepare_language
-from nona.study.language.plan import opened_option, plan_language
-from nona.study.language.simulation import simulate_language
+from nona.scenario.lookup import Sources
 
 SCENARIO = """
 version: 1

@@ -5,17 +5,17 @@ import json
 import numpy as np
 import pytest
 
-from nona.errors import NonaError
-from nona.hardware.executor import executor_class
-from nona.hardware.table_file import shipped_table
+from nona.cluster.hardware.executor import executor_class
+from nona.cluster.hardware.table_file import shipped_table
+from nona.core.errors import NonaError
 from nona.language.gpu import _law, requests_that_fit, step_times
 from nona.language.models import language_models, read_config
 from nona.language.records import Requests, Window
 from nona.language.run import simulate_once
+from nona.language.study.engines import prepare_language
 from nona.language.traces import read_tokens
 from nona.scenario.file import scenario_from_mapping
-from nona.sources.lookup import Sources
-from nona.study.engines import prepare_language
+from nona.scenario.lookup import Sources
 
 ROWS = shipped_table("nona.language", "data/steps.csv")
 LLAMA = language_models()["llama-3.1-8b"]

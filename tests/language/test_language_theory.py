@@ -10,15 +10,15 @@ import pytest
 from reference_engine import simulate_once
 from reference_server import Server
 
+from evidence.measured_language import beside_steps, steps_finding
+from nona.cluster.topology import make_topology
 from nona.language.draws import draw_requests
 from nona.language.formula import engines_busy, predict
 from nona.language.records import Run, Window
+from nona.language.study.engines import prepare_language
 from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, StepTimes
+from nona.queries.system import SharedNetwork
 from nona.scenario.file import scenario_from_mapping
-from nona.study.engines import prepare_language
-from nona.system import SharedNetwork
-from nona.topology import make_topology
-from studies.measured_language import beside_steps, steps_finding
 from tests.language.test_engines import milliseconds, one_engine, requests_at
 
 H100 = StepTimes(6.367e-3, 11.2e-6, 41.9e-9, 17.6e-6)

@@ -9,15 +9,15 @@ import pytest
 import yaml
 
 from nona.cli.main import main
-from nona.errors import ScenarioError, SimulationError
+from nona.core.errors import ScenarioError, SimulationError
+from nona.language.study.engines import prepare_language
+from nona.language.study.following import Following
+from nona.language.study.simulation import drawn, simulate_language
+from nona.queries.study.cache import StudyCache
+from nona.queries.study.preparation import prepare
+from nona.queries.study.simulation import simulate
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
-from nona.sources.opening import edited
-from nona.study.cache import StudyCache
-from nona.study.engines import prepare_language
-from nona.study.language.following import Following
-from nona.study.language.simulation import drawn, simulate_language
-from nona.study.preparation import prepare
-from nona.study.simulation import simulate
+from nona.scenario.opening import edited
 
 A, B, C = 5e-3, 10e-6, 10e-6  # seconds of a step, of a decode, of a token of a prompt
 ENGINE = {"blocks": 4000, "sequences": 256, "steps": {"a": A, "b": B, "c": C}}

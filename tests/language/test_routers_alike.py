@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from nona.report.language.tables import language_finding
-from nona.results.language import LanguageReport
+from nona.language.report.tables import language_finding
+from nona.language.results import LanguageReport
+from nona.language.study.engines import prepare_language
+from nona.language.study.simulation import simulate_language
 from nona.scenario.file import scenario_from_mapping
-from nona.study.engines import prepare_language
-from nona.study.language.simulation import simulate_language
 
 
 def report(engines: int, replications: int) -> LanguageReport:

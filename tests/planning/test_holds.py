@@ -3,18 +3,18 @@
 import pytest
 from sizes import first
 
-from nona.placement.capacity import executor_utilization
-from nona.report.holds import HELD, holds_finding
-from nona.report.plan import beyond_text, headroom_text
-from nona.report.simulations.report import simulation_report
-from nona.results.document import Estimate
-from nona.results.planning import HeldTarget, HoldsReport, PlanLoad, PlanOption, PlanTarget
-from nona.study.planning.holds import holds
-from nona.study.planning.plan import plan
-from nona.study.preparation import prepare
-from nona.study.simulation import simulate
-from nona.study.sweep_numbers import LOAD, number_named
-from tests.report.filled import but, changed, filled
+from nona.core.document import Estimate
+from nona.planning.holds import holds
+from nona.planning.plan import plan
+from nona.planning.report_holds import HELD, holds_finding
+from nona.planning.report_plan import beyond_text, headroom_text
+from nona.planning.results import HeldTarget, HoldsReport, PlanLoad, PlanOption, PlanTarget
+from nona.queries.placement.capacity import executor_utilization
+from nona.queries.report.report import simulation_report
+from nona.queries.study.preparation import prepare
+from nona.queries.study.simulation import simulate
+from nona.queries.sweeps.numbers import LOAD, number_named
+from tests.core.filled import but, changed, filled
 
 ROW = {"model": "resnet18", "rate": "300/s", "slo": "3 ms"}
 

@@ -7,11 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
-from nona.errors import HardwareError, ScenarioError
-from nona.hardware.device import devices
-from nona.planning.least import driven, least
-from nona.planning.offers import Offer, Option, Target, slicings
-from nona.planning.prices import (
+from nona.cluster.hardware.device import devices
+from nona.cluster.prices import (
     USD_PER_KWH,
     PriceKind,
     breaks_after,
@@ -21,16 +18,19 @@ from nona.planning.prices import (
     per_hour,
     prices_of,
 )
-from nona.planning.traffic import is_table, read_profile
-from nona.report.simulations.live import LiveSeries
-from nona.report.simulations.series import hits_over_time
+from nona.core.errors import HardwareError, ScenarioError
+from nona.core.least import driven, least
+from nona.core.queueing import erlang_c
+from nona.planning.offers import Offer, Option, Target, slicings
+from nona.planning.plan import plan
+from nona.planning.question import question_of
+from nona.planning.week import is_table, read_profile
+from nona.queries.report.live import LiveSeries
+from nona.queries.report.series import hits_over_time
+from nona.queries.study.preparation import prepare
+from nona.queries.study.simulation import simulate
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
-from nona.sources.lookup import Sources
-from nona.study.planning.plan import plan
-from nona.study.planning.question import question_of
-from nona.study.preparation import prepare
-from nona.study.simulation import simulate
-from nona.waits import erlang_c
+from nona.scenario.lookup import Sources
 
 
 @examples(300)

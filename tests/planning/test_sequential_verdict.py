@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from sizes import examples
 
-from nona.errors import SimulationError
-from nona.planning.verdict import (
+from nona.core.errors import SimulationError
+from nona.core.queueing import erlang_c
+from nona.core.verdict import (
     Counts,
     Means,
     counted,
@@ -25,7 +26,6 @@ from nona.planning.verdict import (
     verdict,
     verdicts,
 )
-from nona.waits import erlang_c
 
 TRIALS, ALPHA = 300, 0.05
 

@@ -2,16 +2,16 @@
 
 import pytest
 
-from nona.errors import NonaError, ScenarioError
-from nona.hardware.cluster import Cluster
+from nona.cluster.hardware.cluster import Cluster
+from nona.core.errors import NonaError, ScenarioError
 from nona.language.routers import NUMBERS
+from nona.planning.question import question_of
+from nona.queries.study.preparation import prepare
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.language import ROUTERS
+from nona.scenario.lookup import Sources, file_names, named_files, with_files_renamed
 from nona.scenario.plan import PlanSpec
-from nona.sources.lookup import Sources, file_names, named_files, with_files_renamed
-from nona.sources.unknown import unknown_names
-from nona.study.planning.question import question_of
-from nona.study.preparation import prepare
+from nona.scenario.unknown import unknown_names
 
 CONTRACT = """
 cluster: {servers: [{count: 1, gpu: h100, engine: {blocks: 900, budget: 1024, sequences: 64, watermark: 0.02,

@@ -16,15 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
+from nona.app.session.share import unpack
 from nona.cli.main import main
-from nona.errors import ScenarioError
+from nona.core.errors import ScenarioError
+from nona.core.units import parse_quantity, quantity_text
 from nona.scenario import file
 from nona.scenario.gate import MAX_PROBLEMS
+from nona.scenario.lookup import Sources
+from nona.scenario.opening import open_bytes, open_scenario
 from nona.scenario.schema import Scenario
-from nona.sources.lookup import Sources
-from nona.sources.opening import open_bytes, open_scenario
-from nona.ui.session.share import unpack
-from nona.units import parse_quantity, quantity_text
 
 CLUSTER, ROW = {"servers": [{"count": 8}]}, {"model": "a", "rate": 1}
 WORKLOAD = [{"model": "resnet18", "rate": "300/s", "slo": "40 ms"}]

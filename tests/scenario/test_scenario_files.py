@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.cli.main import main
-from nona.errors import GraphError, ScenarioError
-from nona.graph.node_link import from_node_link
+from nona.core.errors import GraphError, ScenarioError
+from nona.models.graph.node_link import from_node_link
+from nona.queries.study.preparation import prepare
+from nona.scenario import lookup
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
-from nona.sources import lookup
-from nona.sources.lookup import SMALL, Sources, file_names, is_file, named_files, with_files_renamed
-from nona.sources.opening import MOST_MEMBERS, SCENARIO, open_scenario, pack_bundle, read_bundle
-from nona.study.preparation import prepare
+from nona.scenario.lookup import SMALL, Sources, file_names, is_file, named_files, with_files_renamed
+from nona.scenario.opening import MOST_MEMBERS, SCENARIO, open_scenario, pack_bundle, read_bundle
 
 INSIDE = {"nodes": [{"id": "a", "compute_ms": 1.0}], "links": [], "directed": True, "multigraph": False}
 

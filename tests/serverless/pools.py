@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Configuration, Gpu, Invoker, Part, Settings
-from nona.gpu_sharing.registry import make_gpu
+from nona.cluster.sharing.pool import Configuration, Gpu, Invoker, Part, Settings
+from nona.cluster.sharing.registry import make_gpu
+from nona.core.errors import SimulationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Pool:
 
     The engine keeps the same in arrays; this one judges it.
 
-    >>> from nona.gpu_sharing.slices import CountedGpu
+    >>> from nona.cluster.sharing.slices import CountedGpu
     >>> pool = Pool(Invoker(vcpus=4, gpus=1, vgpus=7), CountedGpu(7))
     >>> lease = pool.take(Configuration(1, 2, 5))
     >>> bin(lease.slots), pool.free_vcpus, pool.free_vgpus
@@ -80,7 +80,7 @@ class Pool:
         return lease
 
     def release(self, lease: Lease) -> None:
-        """Give a lease back; one that is not held raises :class:`~nona.errors.SimulationError`."""
+        """Give a lease back; one that is not held raises :class:`~nona.core.errors.SimulationError`."""
         if lease not in self._leases:
             raise SimulationError(
                 f"Lease {lease.number}: the invoker does not hold it; release each lease once, where it "

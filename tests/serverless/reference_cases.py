@@ -3,18 +3,18 @@
 from hypothesis import strategies as st
 from pools import make_pool
 
-from nona.gpu_sharing.pool import Invoker
-from nona.gpu_sharing.registry import WAYS
-from nona.graph.dag import Dag
-from nona.hardware.mig import parse_layout
-from nona.options import Setting
+from nona.cluster.hardware.mig import parse_layout
+from nona.cluster.sharing.pool import Invoker
+from nona.cluster.sharing.registry import WAYS
+from nona.cluster.topology import make_topology
+from nona.core.options import Setting
+from nona.models.graph.dag import Dag
+from nona.queries.system import SharedNetwork, Stream
+from nona.scenario.arrivals import Arrivals
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, IntervalSpec, SharingSpec, TransferSpec
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, grid
 from nona.serverless.policies.base import Plan, Policy
 from nona.serverless.system import Application, NodeMemory, ServerlessSystem
-from nona.simulation.arrivals import Arrivals
-from nona.system import SharedNetwork, Stream
-from nona.topology import make_topology
 
 SHAPES = (
     (1, ()),

@@ -5,8 +5,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from nona.random_streams import RandomStreams
-from nona.simulation.workload import link_background
+from nona.core.random_streams import RandomStreams
+from nona.queries.simulation.workload import link_background
 
 CONTAINER = 2
 

@@ -15,12 +15,12 @@ import numpy as np
 from pools import Lease, make_pool
 from reference_parts import Message, ReferenceContainers, ReferenceLinks
 
-from nona.gpu_sharing.registry import WAYS
-from nona.random_streams import RandomStreams
+from nona.cluster.sharing.registry import WAYS
+from nona.core.random_streams import RandomStreams
+from nona.scenario.arrivals import arrival_chunks
 from nona.serverless.dispatch import home_invoker
 from nona.serverless.policies.base import Ask, Plan
 from nona.serverless.sharing import gpu_seconds, larger_slice_s, least_times
-from nona.simulation.arrivals import arrival_chunks
 
 BATCH_END, ARRIVAL, CONTAINER, DECISION, WAIT, GPU_PHASE, JOINS_LINK = 0, 1, 2, 3, 4, 5, 6
 

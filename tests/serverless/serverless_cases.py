@@ -7,8 +7,9 @@ from functools import partial
 import numpy as np
 from hypothesis import strategies as st
 
-from nona.gpu_sharing.pool import Invoker
-from nona.graph.dag import Dag
+from nona.cluster.sharing.pool import Invoker
+from nona.models.graph.dag import Dag
+from nona.scenario.arrivals import Arrivals
 from nona.scenario.serverless import ContainersSpec, TransferSpec
 from nona.serverless.engine.arrays import make_run
 from nona.serverless.engine.options import RunOptions
@@ -16,7 +17,6 @@ from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, default_times, grid
 from nona.serverless.policies.base import Place, Plan, Policy
 from nona.serverless.system import Application, ServerlessSystem
-from nona.simulation.arrivals import Arrivals
 
 NO_TRANSFER = TransferSpec(local_latency=0, remote_latency=0)
 WARM = ContainersSpec(warm=48, prewarm="none", keep_alive=1e6)

@@ -10,7 +10,7 @@ from serverless_cases import CHAIN, DIAMOND, SPACE, table_system, workflow_syste
 from sizes import examples
 from threadpoolctl import threadpool_limits
 
-from nona.random_streams import RandomStreams
+from nona.core.random_streams import RandomStreams
 from nona.serverless.functions import grid
 from nona.serverless.policies.aquatope import POLICY as AQUATOPE
 from nona.serverless.policies.aquatope import (

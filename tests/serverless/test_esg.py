@@ -12,9 +12,9 @@ from other_searches import best_first, exhaustive, stage_by_stage
 from serverless_cases import CHAIN, DIAMOND, dags, workflow_system
 from sizes import examples
 
-from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Invoker
-from nona.graph.dag import Dag
+from nona.cluster.sharing.pool import Invoker
+from nona.core.errors import SimulationError
+from nona.models.graph.dag import Dag
 from nona.scenario.serverless import DispatchSpec, TransferSpec
 from nona.serverless.functions import grid
 from nona.serverless.policies.base import Ask

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from serverless_cases import DIAMOND, SPACE, table_system, workflow_system
 from sizes import examples
 
-from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Configuration, Invoker
-from nona.hardware.mig import parse_layout
+from nona.cluster.hardware.mig import parse_layout
+from nona.cluster.sharing.pool import Configuration, Invoker
+from nona.core.errors import SimulationError
 from nona.scenario.serverless import DispatchSpec, PricesSpec, ServerlessSpec, SharingSpec
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.choices import CarriedPlans, usable

@@ -8,11 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
-from nona.errors import CostError, NonaError
-from nona.gpu_sharing.pool import Configuration
-from nona.hardware.table_file import shipped_table
+from evidence.serverless_fits import (
+    Points,
+    fit_law,
+    law_seconds,
+    left_out,
+    mean_error,
+    measured_names,
+    measured_points,
+)
+from nona.cluster.hardware.table_file import shipped_table
+from nona.cluster.sharing.pool import Configuration
+from nona.core.errors import CostError, NonaError
+from nona.scenario.lookup import Sources
+from nona.scenario.opening import pack_bundle, read_bundle
 from nona.scenario.schema import Scenario
 from nona.scenario.serverless import ServerlessSpec
+from nona.scenario.unknown import unknown_names
 from nona.serverless.functions import (
     TABLE,
     DefaultLaw,
@@ -23,19 +35,7 @@ from nona.serverless.functions import (
     network_names,
 )
 from nona.serverless.profiles import ProfileRow, between, profile_times, read_profile, rows_of
-from nona.sources.lookup import Sources
-from nona.sources.opening import pack_bundle, read_bundle
-from nona.sources.unknown import unknown_names
-from nona.study.serverless.preparation import prepare_serverless
-from studies.serverless_fits import (
-    Points,
-    fit_law,
-    law_seconds,
-    left_out,
-    mean_error,
-    measured_names,
-    measured_points,
-)
+from nona.serverless.study.preparation import prepare_serverless
 
 #: Mean relative errors in per cent that the fits must not exceed, where the issue states them.
 STATED = {"vgg16": 2.7, "vgg19": 2.7, "resnet50": 2.95, "bert": 6.8}

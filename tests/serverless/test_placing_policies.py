@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from serverless_cases import CHAIN, SPACE, CountedView, table_system, views, workflow_system
 from sizes import examples
 
-from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Invoker
+from nona.cluster.sharing.pool import Invoker
+from nona.core.errors import SimulationError
 from nona.scenario.serverless import DispatchSpec, PricesSpec, SharingSpec
 from nona.serverless.dispatch import home_and_step, home_invoker, name_hash, steps, walk
 from nona.serverless.functions import grid

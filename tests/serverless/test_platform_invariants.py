@@ -13,11 +13,12 @@ from reference_cases import MODES, PLAIN, plain_options, systems
 from serverless_cases import DIAMOND, function, one_application, run, trace, workflow_system
 from sizes import examples
 
-from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Invoker
-from nona.gpu_sharing.registry import WAYS
-from nona.hardware.table_file import shipped_table
+from nona.cluster.hardware.table_file import shipped_table
+from nona.cluster.sharing.pool import Invoker
+from nona.cluster.sharing.registry import WAYS
+from nona.core.errors import SimulationError
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.sample_files import sample_root, scenario_path
 from nona.scenario.serverless import LATE, ContainersSpec, DispatchSpec
 from nona.serverless.checks import run_checks
 from nona.serverless.dispatch import home_invoker
@@ -28,10 +29,9 @@ from nona.serverless.functions import TABLE
 from nona.serverless.metrics import summarise
 from nona.serverless.occupation import container_time
 from nona.serverless.policies.registry import get_policy, policy_names
+from nona.serverless.study.preparation import prepare_serverless
+from nona.serverless.study.run import may_start_cold, report_of, simulate_serverless_scenario
 from nona.serverless.system import HOUR_S, NodeMemory
-from nona.sources.samples import sample_root, scenario_path
-from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import may_start_cold, report_of, simulate_serverless_scenario
 
 POLICIES = ("esg", "infless", "fast-gshare", "orion", "fixed")
 QUIET = {"suppress_health_check": list(HealthCheck)}

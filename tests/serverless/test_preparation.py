@@ -5,22 +5,22 @@ import math
 import numpy as np
 import pytest
 
-from nona.errors import NonaError
-from nona.gpu_sharing.pool import Configuration
-from nona.report.serverless.findings import pareto_title
-from nona.report.serverless.text import serverless_text
+from nona.cluster.sharing.pool import Configuration
+from nona.core.errors import NonaError
 from nona.scenario.file import load_scenario
+from nona.scenario.sample_files import load_sample, scenario_path
 from nona.scenario.schema import Scenario
 from nona.scenario.serverless import SharingSpec
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.policies.registry import get_policy
+from nona.serverless.report.findings import pareto_title
+from nona.serverless.report.text import serverless_text
+from nona.serverless.study.functions import MOST_STAGES
+from nona.serverless.study.preparation import prepare_serverless
+from nona.serverless.study.run import report_of, simulate_serverless_scenario
 from nona.serverless.system import least_nodes
-from nona.sources.samples import load_sample, scenario_path
-from nona.study.serverless.functions import MOST_STAGES
-from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import report_of, simulate_serverless_scenario
-from tests.report.filled import but
+from tests.core.filled import but
 
 SLIDES = load_scenario(scenario_path("slides_example"))
 SCENARIO = load_scenario(scenario_path("strict_light"))

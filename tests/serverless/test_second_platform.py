@@ -12,14 +12,14 @@ from reference_platform import ReferencePlatform
 from serverless_cases import told
 from sizes import examples, first
 
-from nona.options import Setting
+from nona.core.options import Setting
+from nona.queries.simulation.run import Cancelled
 from nona.serverless.checks import run_checks
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.occupation import container_time
 from nona.serverless.policies.base import Policy, Service
 from nona.serverless.policies.registry import get_policy
-from nona.simulation.run import Cancelled
 
 SECONDS = ("queued_s", "decided_s", "dispatched_s", "started_s", "search_s", "setup_s", "transfer_s")
 SHIPPED = ("esg", "infless", "fast-gshare", "orion", "fixed")

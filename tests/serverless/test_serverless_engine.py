@@ -22,8 +22,11 @@ from serverless_cases import (
 )
 from sizes import examples
 
-from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Configuration, Invoker
+from nona.cluster.sharing.pool import Configuration, Invoker
+from nona.core.errors import SimulationError
+from nona.core.statistics import mean_interval
+from nona.queries.simulation.run import Cancelled
+from nona.scenario.arrivals import Arrivals
 from nona.scenario.serverless import ContainersSpec, PricesSpec, SharingSpec, TransferSpec
 from nona.serverless.checks import checks_of, run_checks
 from nona.serverless.engine.containers import give_back_container, take_container
@@ -36,9 +39,6 @@ from nona.serverless.policies.base import Plan
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.replications import run_policies
 from nona.serverless.system import calls, noise_factors
-from nona.simulation.arrivals import Arrivals
-from nona.simulation.run import Cancelled
-from nona.statistics import mean_interval
 
 TRANSFER = TransferSpec(local_latency=0.5, local_bandwidth=10.0, remote_latency=2.0, remote_bandwidth=1.0)
 

@@ -6,22 +6,24 @@ import numpy as np
 import pytest
 from serverless_cases import function, one_application, run
 
-from nona.errors import NonaError, ScenarioError
+from nona.cluster.topology import make_topology
+from nona.core.errors import NonaError, ScenarioError
+from nona.core.statistics import mean_interval
+from nona.queries.simulation.sizes import auto_warmup
+from nona.queries.sweeps.numbers import with_value
+from nona.queries.system import Stream
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
+from nona.scenario.lookup import Sources
+from nona.scenario.sample_files import scenario_path
 from nona.scenario.schema import Scenario
 from nona.serverless.checks import run_checks
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.metrics import hits, slo_ratios
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.system import SharedNetwork
-from nona.simulation.sizes import auto_warmup
-from nona.sources.lookup import Sources
-from nona.sources.samples import scenario_path
-from nona.statistics import mean_interval
-from nona.study.serverless.knees import over_number
-from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import (
+from nona.serverless.study.knees import over_number
+from nona.serverless.study.preparation import prepare_serverless
+from nona.serverless.study.run import (
     calls_per_s,
     may_start_cold,
     mser_calls,
@@ -29,9 +31,7 @@ from nona.study.serverless.run import (
     simulate_serverless_scenario,
     warmup_calls,
 )
-from nona.study.sweep_numbers import with_value
-from nona.system import Stream
-from nona.topology import make_topology
+from nona.serverless.system import SharedNetwork
 
 TRACE_S = np.cumsum(np.tile([0.1, 0.1, 0.8, 0.3, 0.05], 40))  # bursts: 200 calls, 3.7 a second
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import linprog
 from serverless_cases import CHAIN, DIAMOND, told
 
-from nona.gpu_sharing.pool import Invoker
-from nona.graph.dag import Dag
+from nona.cluster.sharing.pool import Invoker
+from nona.models.graph.dag import Dag
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import Function, TableTimes, grid

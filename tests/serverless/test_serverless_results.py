@@ -14,13 +14,25 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from sizes import examples
 
-from nona.errors import ScenarioError
-from nona.report.html.serverless import serverless_html
-from nona.report.serverless.exports import call_table, serverless_trace
-from nona.report.serverless.figures import GOODPUT, over_figure
-from nona.report.serverless.over import knee_text, knees, over_finding, over_points
-from nona.report.sweeps import parse_values
-from nona.results.serverless import (
+from evidence.policy_results import ServerlessStudy
+from evidence.serverless import StudySettings, serverless_study
+from nona.app.jobs.kinds import KINDS
+from nona.app.tasks.desk import Desk
+from nona.app.tasks.serverless import compare_ways, find_nodes, run_over, run_serverless
+from nona.core.errors import ScenarioError
+from nona.queries.study.exports import TRACE
+from nona.queries.study.shipped import shipped_file
+from nona.queries.sweeps.numbers import LOAD, number_named, numbers_of
+from nona.queries.sweeps.report import parse_values
+from nona.scenario.file import load_scenario, scenario_to_mapping
+from nona.scenario.sample_files import scenario_path
+from nona.serverless.chart_data import ServerlessOutcome
+from nona.serverless.metrics import CallMeasures, RunMeasures
+from nona.serverless.report.exports import call_table, serverless_trace
+from nona.serverless.report.figures import GOODPUT, over_figure
+from nona.serverless.report.html import serverless_html
+from nona.serverless.report.over import knee_text, knees, over_finding, over_points
+from nona.serverless.results import (
     NodesReport,
     NodesRequest,
     OverReport,
@@ -29,12 +41,7 @@ from nona.results.serverless import (
     ServerlessReport,
     WaysReport,
 )
-from nona.results.serverless_charts import ServerlessOutcome
-from nona.scenario.file import load_scenario, scenario_to_mapping
-from nona.serverless.metrics import CallMeasures, RunMeasures
-from nona.sources.samples import scenario_path
-from nona.study.exports import TRACE
-from nona.study.serverless.knees import (
+from nona.serverless.study.knees import (
     LEAST_LOAD,
     MOST_LOAD,
     SWEPT,
@@ -43,8 +50,8 @@ from nona.study.serverless.knees import (
     over_number,
     policies_over,
 )
-from nona.study.serverless.preparation import prepare_serverless
-from nona.study.serverless.run import (
+from nona.serverless.study.preparation import prepare_serverless
+from nona.serverless.study.run import (
     CALLS_CSV,
     CALLS_PARQUET,
     calls_per_s,
@@ -52,14 +59,7 @@ from nona.study.serverless.run import (
     simulate_serverless_scenario,
     write_serverless,
 )
-from nona.study.serverless.tasks import Replication
-from nona.study.shipped import shipped_file
-from nona.study.sweep_numbers import LOAD, number_named, numbers_of
-from nona.ui.jobs.kinds import KINDS
-from nona.ui.tasks.desk import Desk
-from nona.ui.tasks.serverless import compare_ways, find_nodes, run_over, run_serverless
-from studies.policy_results import ServerlessStudy
-from studies.serverless import StudySettings, serverless_study
+from nona.serverless.study.tasks import Replication
 from tests.cli.calling import refusal, text
 
 STRICT = load_scenario(scenario_path("strict_light"))

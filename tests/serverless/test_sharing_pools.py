@@ -12,13 +12,13 @@ from pools import Lease, make_pool
 from serverless_cases import one_application
 from sizes import examples
 
-from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Configuration, Invoker
-from nona.gpu_sharing.registry import WAYS, make_gpu
-from nona.gpu_sharing.slices import board_states, idle_instances
-from nona.hardware.mig import MigLayout, Slice, board, legal_layouts, parse_layout
-from nona.report.serverless.layouts import layout_rows, placed
+from nona.cluster.hardware.mig import MigLayout, Slice, board, legal_layouts, parse_layout
+from nona.cluster.sharing.pool import Configuration, Invoker
+from nona.cluster.sharing.registry import WAYS, make_gpu
+from nona.cluster.sharing.slices import board_states, idle_instances
+from nona.core.errors import SimulationError
 from nona.scenario.file import load_scenario
+from nona.scenario.sample_files import scenario_path
 from nona.scenario.serverless import SharingSpec
 from nona.serverless.engine.options import RunOptions
 from nona.serverless.engine.run import simulate_serverless
@@ -26,9 +26,9 @@ from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, TableT
 from nona.serverless.metrics import batch_cost
 from nona.serverless.occupation import held_vgpus
 from nona.serverless.policies.base import Plan, Policy
+from nona.serverless.report.layouts import layout_rows, placed
 from nona.serverless.sharing import gpu_seconds, larger_slice_s, least_gpu_seconds
-from nona.sources.samples import scenario_path
-from nona.study.serverless.preparation import prepare_serverless
+from nona.serverless.study.preparation import prepare_serverless
 
 POOL_LAYOUT = parse_layout("3g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
 OVER = [name for name, way in WAYS.items() if way.oversubscribes]

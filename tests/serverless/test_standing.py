@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from serverless_cases import SPACE, function, measured_latency, one_application, table_system, workflow_system
 from sizes import examples
 
-from nona.gpu_sharing.pool import Invoker
-from nona.report.serverless.layouts import layout_rows
-from nona.report.serverless.text import PARTS
+from nona.cluster.sharing.pool import Invoker
+from nona.core.statistics import mean_interval
+from nona.core.tables import share_text
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, SharingSpec
 from nona.serverless.checks import run_checks
 from nona.serverless.engine.options import RunOptions
@@ -24,9 +24,9 @@ from nona.serverless.occupation import leases
 from nona.serverless.policies.base import Fleet
 from nona.serverless.policies.choices import profile_s, static_shares
 from nona.serverless.policies.registry import get_policy
+from nona.serverless.report.layouts import layout_rows
+from nona.serverless.report.text import PARTS
 from nona.serverless.system import HOUR_S
-from nona.statistics import mean_interval
-from nona.tables import share_text
 
 NAMES = ("infless", "fast-gshare")
 

@@ -11,7 +11,7 @@ from nona.allocation.auctions import bidders, finish_time_fairness
 from nona.allocation.in_order import shortest_first
 from nona.allocation.problem import Carried, EntityShare
 from nona.allocation.registry import get_policy
-from nona.errors import SimulationError
+from nona.core.errors import SimulationError
 from nona.training.records import run_checks
 from nona.training.rounds import simulate_training
 from nona.training.state import Rates

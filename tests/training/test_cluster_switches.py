@@ -12,13 +12,10 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.allocation.registry import get_policy
-from nona.errors import NonaError
-from nona.random_streams import RandomStreams
-from nona.report.training.text import switches_text
-from nona.results.training import SwitchesReport
+from nona.core.errors import NonaError
+from nona.core.random_streams import RandomStreams
 from nona.scenario.file import parse_scenario
 from nona.scenario.training import EstimatesSpec, EstimatorSpec, FailuresSpec, MovesSpec, RegionsSpec
-from nona.study.training.run import OFF, checkpoint_report, compare_switches, one_more_gpu, with_one_more
 from nona.training.beliefs import ClaimBook, Claims, user_of
 from nona.training.checkpoints import (
     best_interval,
@@ -31,18 +28,15 @@ from nona.training.checkpoints import (
 )
 from nona.training.disturbance import NodeFailures, Progress, Saving, advanced, checkpointed
 from nona.training.moves import changed_share, least_round_s, move_s, shipped_sizes, worth
-from nona.training.pair_estimator import (
-    Completion,
-    PairEstimates,
-    completed,
-    matched,
-    reference_of,
-)
+from nona.training.pair_estimator import Completion, PairEstimates, completed, matched, reference_of
 from nona.training.question import NO_HOOKS
 from nona.training.regions import advice, least_stay_s, pays, with_regions, worth_moving
 from nona.training.replications import Extensions, hooks_for
+from nona.training.report.text import switches_text
+from nona.training.results import SwitchesReport
 from nona.training.rounds import simulate_training
 from nona.training.state import Rates
+from nona.training.study.run import OFF, checkpoint_report, compare_switches, one_more_gpu, with_one_more
 from nona.training.system import (
     AloneKey,
     Job,

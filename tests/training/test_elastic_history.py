@@ -2,13 +2,13 @@
 
 import pytest
 
-from nona.report.training.findings import training_finding
-from nona.report.training.tables import changes, policies
-from nona.report.training.traces import elastic_history, elastic_trace
-from nona.results.elastic import ElasticHistory
-from nona.study.training.elastic import ElasticRequest, simulate_elastic_jobs
-from nona.ui.pages.training_elastic import _jobs_frame, _ticks_frame
-from tests.report.training_sample import ABOUT
+from nona.app.pages.training.elastic import _jobs_frame, _ticks_frame
+from nona.training.elastic.results import ElasticHistory
+from nona.training.report.findings import training_finding
+from nona.training.report.tables import changes, policies
+from nona.training.report.traces import elastic_history, elastic_trace
+from nona.training.study.elastic import ElasticRequest, simulate_elastic_jobs
+from tests.training.training_sample import ABOUT
 
 POLICIES = ("optimus", "tiresias", "fifo")
 
@@ -48,8 +48,8 @@ def test_goodput_adds_up_to_all_jobs_and_gpus_in_use_to_the_moves_and_the_points
 
 
 def test_a_long_run_is_thinned_and_keeps_its_work(history, result, monkeypatch):
-    monkeypatch.setattr("nona.report.training.traces.MOST_TICKS", 50)
-    monkeypatch.setattr("nona.report.training.traces.MOST_POINTS", 40)
+    monkeypatch.setattr("nona.training.report.traces.MOST_TICKS", 50)
+    monkeypatch.setattr("nona.training.report.traces.MOST_POINTS", 40)
     whole = history.traces["fifo"]
     thin = elastic_trace(result.system, records(result, "fifo"))
     assert len(thin.time_s) <= 50

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
-from nona.errors import SimulationError
+from nona.core.errors import SimulationError
 from nona.training.elastic.engine import simulate_elastic
 from nona.training.elastic.optimus import Measuring, Shape, fit_curve, fit_step, remaining_epochs
 from nona.training.elastic.optimus import step_s as fitted_step_s

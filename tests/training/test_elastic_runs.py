@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples, first
 
-from nona.errors import ScenarioError, SimulationError
-from nona.hardware.cluster import Network
+from nona.cluster.hardware.cluster import Network
+from nona.core.errors import ScenarioError, SimulationError
 from nona.training.elastic.applications import Batches
 from nona.training.elastic.engine import simulate_elastic
 from nona.training.elastic.policy import Active, alone_s, pack

@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
-from nona.errors import ScenarioError, SimulationError
+from nona.core.errors import ScenarioError, SimulationError
 from nona.scenario.file import load_scenario, parse_scenario
+from nona.scenario.lookup import Sources
+from nona.scenario.sample_files import scenario_names, scenario_path
 from nona.scenario.training import GenerateSpec
-from nona.sources.lookup import Sources
-from nona.sources.samples import scenario_names, scenario_path
-from nona.study.training.preparation import has_trace, job_trace, prepare_training
 from nona.training.generated_jobs import MODELS, generate, models_of
 from nona.training.job_files import (
     LENGTHS,
@@ -32,6 +31,7 @@ from nona.training.job_files import (
     write_trace,
 )
 from nona.training.rows import MOST_PROBLEMS
+from nona.training.study.preparation import has_trace, job_trace, prepare_training
 from nona.training.system import AloneKey, Job, Throughputs
 from nona.training.throughput_table import read_throughputs, shipped_throughputs
 from tests.cli.calling import refusal, text

@@ -16,7 +16,7 @@ from nona.allocation.equal_shares import isolated_shares
 from nona.allocation.polytope import polytope, worthwhile_pairs
 from nona.allocation.program import InfeasibleError, Prices, certified, linear, max_min, solve_highs
 from nona.allocation.registry import get_policy
-from nona.errors import SimulationError
+from nona.core.errors import SimulationError
 
 LINEAR = (
     *("max-min-fairness", "max-min-fairness-agnostic", "makespan", "finish-time-fairness"),

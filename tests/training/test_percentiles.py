@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from nona.report.training.figures import jct_figure
-from nona.results.training import PolicyOutcome
 from nona.training.metrics import jct_of, pooled
-from tests.report.filled import filled
+from nona.training.report.figures import jct_figure
+from nona.training.results import PolicyOutcome
+from tests.core.filled import filled
 
 
 def test_the_chart_reads_the_percentiles_of_the_table_over_several_runs():

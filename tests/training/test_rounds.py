@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.allocation.registry import get_policy
-from nona.simulation.run import Cancelled
+from nona.queries.simulation.run import Cancelled
 from nona.training.metrics import measure, shares_of_time
 from nona.training.records import run_checks
 from nona.training.replications import ideal_jcts_s

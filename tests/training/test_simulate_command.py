@@ -7,26 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nona.errors import NonaError, ScenarioError
-from nona.hardware.cluster import Network
-from nona.report.training.figures import jct_figure, rho_figure
-from nona.report.training.findings import hours_text, jct_text
-from nona.report.training.text import setting_text
-from nona.results.elastic import ElasticReport
-from nona.results.training import TrainingOutcome, TrainingReport
+from evidence.elastic import ElasticStudySettings, elastic_study
+from evidence.reports.elastic import mean_of, published_of
+from nona.cluster.hardware.cluster import Network
+from nona.core.errors import NonaError, ScenarioError
+from nona.queries.simulation.run import Cancelled
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_hash
+from nona.scenario.lookup import Sources, file_names, with_files_renamed
+from nona.scenario.opening import open_scenario, pack_bundle
 from nona.scenario.training import ElasticSpec
-from nona.simulation.run import Cancelled
-from nona.sources.lookup import Sources, file_names, with_files_renamed
-from nona.sources.opening import open_scenario, pack_bundle
-from nona.study.training.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
-from nona.study.training.preparation import prepare_training
-from nona.study.training.run import outcome_of, simulate_training_scenario
+from nona.training.elastic.results import ElasticReport
 from nona.training.elastic.system import Link
-from studies.elastic import ElasticStudySettings, elastic_study
-from studies.reports.elastic import mean_of, published_of
+from nona.training.report.figures import jct_figure, rho_figure
+from nona.training.report.findings import hours_text, jct_text
+from nona.training.report.text import setting_text
+from nona.training.results import TrainingOutcome, TrainingReport
+from nona.training.study.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
+from nona.training.study.preparation import prepare_training
+from nona.training.study.run import outcome_of, simulate_training_scenario
 from tests.cli.calling import answer, refusal, text
-from tests.report.training_sample import ABOUT
+from tests.training.training_sample import ABOUT
 
 TEXT = """
 cluster:

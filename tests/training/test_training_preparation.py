@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
-from nona.cost.options import CostOptions
-from nona.errors import NonaError, ScenarioError
-from nona.hardware.device import find_device
+from nona.cluster.hardware.device import find_device
+from nona.core.errors import NonaError, ScenarioError
+from nona.models.cost.options import CostOptions
 from nona.scenario.file import load_scenario, parse_scenario, scenario_hash
+from nona.scenario.lookup import Sources, file_names, named_files, with_files_renamed
+from nona.scenario.opening import open_bytes, pack_bundle, read_bundle
+from nona.scenario.sample_files import load_sample, scenario_names, scenario_path
 from nona.scenario.training import GenerateSpec
-from nona.sources.lookup import Sources, file_names, named_files, with_files_renamed
-from nona.sources.opening import open_bytes, pack_bundle, read_bundle
-from nona.sources.samples import load_sample, scenario_names, scenario_path
-from nona.study.training.preparation import prepare_training
-from nona.study.training.rates import drawn_models
 from nona.training.generated_jobs import MOST_LOAD, choose_replicas, generate, replica_capacity
 from nona.training.job_files import trace_jobs
+from nona.training.study.preparation import prepare_training
+from nona.training.study.rates import drawn_models
 from nona.training.throughput_table import STACK, all_reduce_s, shipped_throughputs, training_step
 from tests.cli.calling import refusal
 

@@ -27,7 +27,7 @@ from nona.cli.declared import (
 from nona.cli.parameters import Whole, sizes
 
 if TYPE_CHECKING:
-    from nona.cost.options import CostPrecision
+    from nona.models.cost.options import CostPrecision
 
 
 @options
@@ -63,7 +63,7 @@ class ContractOptions(ModelOptions):
     rule: str = option(
         "when two operators may become one task",
         known.RULE,
-        usual="nona.contraction.rules:DEFAULT_RULE",
+        usual="nona.models.contraction.rules:DEFAULT_RULE",
         late=True,
     )
 
@@ -104,18 +104,18 @@ class TrainDecimaOptions:
     iterations: int = option(
         "systems that are drawn, one step each",
         Whole(min=1, max=100000),
-        usual="studies.learning.training:TrainSettings().iterations",
+        usual="evidence.learning.training:TrainSettings().iterations",
     )
     rollouts: int = option(
         "runs of each system, with the same arrivals",
         Whole(min=2, max=64),
-        usual="studies.learning.training:TrainSettings().rollouts",
+        usual="evidence.learning.training:TrainSettings().rollouts",
     )
     jobs: int = option(
-        "jobs of a run", Whole(min=10, max=10000), usual="studies.learning.training:TrainSettings().jobs"
+        "jobs of a run", Whole(min=10, max=10000), usual="evidence.learning.training:TrainSettings().jobs"
     )
     seed: int = option(
-        "equal seeds give equal weights", Whole(), usual="studies.learning.training:TrainSettings().seed"
+        "equal seeds give equal weights", Whole(), usual="evidence.learning.training:TrainSettings().seed"
     )
 
 

@@ -169,7 +169,7 @@ class ServerlessOptions:
         ASSIGNED,
         metavar="FUNCTION=TIMES",
     )
-    most: int = option("largest number of nodes to try", COUNT, usual="nona.results.serverless:MOST_NODES")
+    most: int = option("largest number of nodes to try", COUNT, usual="nona.serverless.results:MOST_NODES")
     csv: Path | None = CSV
     records: Path | None = option(
         "also write one row per measured call: .csv or .parquet", OUTPUT, metavar="FILE"

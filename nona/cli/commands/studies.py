@@ -13,15 +13,15 @@ from nona.cli import known
 from nona.cli.declared import CONTEXT, CSV, ENGINE, HTML, JSON, SHIPPED, WORKERS, Command, group, option
 from nona.cli.output import ProgressLine, emit
 from nona.cli.parameters import DECIMAL, Quantity, Share, Whole
-from nona.registry import load
-from nona.study.shipped import choices, option_name
+from nona.core.registry import load
+from nona.queries.study.shipped import choices, option_name
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
     """A study that ships: the places of its settings' class, its run and its result's type.
 
-    The module of its name in ``studies.reports`` presents it; ``rows`` is the function there that makes the
+    The module of its name in ``evidence.reports`` presents it; ``rows`` is the function there that makes the
     rows of its CSV file, ``html`` the one for its report. ``engine``: the usual one; empty where there is no
     choice. ``parallel``: whether it runs on several processes.
     """
@@ -38,16 +38,16 @@ class Study:
 
     def report(self, function: str) -> Any:
         """A function of the module that presents it."""
-        return load(f"studies.reports.{self.name.replace('-', '_')}:{function}")
+        return load(f"evidence.reports.{self.name.replace('-', '_')}:{function}")
 
 
 STUDIES = (
     Study(
         "paper",
         "the paper's evaluation: 80 servers, five models, every scheduler to its edge of stability",
-        "studies.paper:PaperSettings",
-        "studies.paper:paper_study",
-        "studies.results:PaperStudy",
+        "evidence.paper:PaperSettings",
+        "evidence.paper:paper_study",
+        "evidence.results:PaperStudy",
         rows="points",
         html="paper_html",
         engine="auto",
@@ -55,40 +55,40 @@ STUDIES = (
     Study(
         "prediction",
         "the prediction against the simulation, over load, background, locality and models",
-        "studies.prediction_map:MapSettings",
-        "studies.prediction_map:map_study",
-        "nona.results.studies:PredictionMap",
+        "evidence.prediction_map:MapSettings",
+        "evidence.prediction_map:map_study",
+        "nona.queries.study_results:PredictionMap",
         engine="auto",
     ),
     Study(
         "decisions",
         "the placement simulated against the other schedulers: all samples and generated networks",
-        "studies.decisions:DecisionSettings",
-        "studies.decisions:decisions_study",
-        "studies.results:DecisionStudy",
+        "evidence.decisions:DecisionSettings",
+        "evidence.decisions:decisions_study",
+        "evidence.results:DecisionStudy",
         rows="entrants",
         engine="compiled",
     ),
     Study(
         "serverless",
         "ESG and four other policies in the slides' three settings, and what the result depends on",
-        "studies.serverless:StudySettings",
-        "studies.serverless:serverless_study",
-        "studies.policy_results:ServerlessStudy",
+        "evidence.serverless:StudySettings",
+        "evidence.serverless:serverless_study",
+        "evidence.policy_results:ServerlessStudy",
     ),
     Study(
         "training",
         "training policies over load and with all jobs at once, compared with Gavel's paper",
-        "studies.training:StudySettings",
-        "studies.training:training_study",
-        "studies.policy_results:TrainingStudy",
+        "evidence.training:StudySettings",
+        "evidence.training:training_study",
+        "evidence.policy_results:TrainingStudy",
     ),
     Study(
         "elastic",
         "elastic training jobs: mean JCT over relative load and over interference",
-        "studies.elastic:ElasticStudySettings",
-        "studies.elastic:elastic_study",
-        "studies.policy_results:ElasticStudy",
+        "evidence.elastic:ElasticStudySettings",
+        "evidence.elastic:elastic_study",
+        "evidence.policy_results:ElasticStudy",
     ),
 )
 
@@ -152,14 +152,14 @@ class StudyCommand(Command):
         """Click gives an empty list before they are known."""
 
     def _run(self, **given: Any) -> None:
-        from nona.output_files import check_places
+        from nona.core.output_files import check_places
 
         study, csv, html = self.study, given.pop("csv", None), given.pop("html", None)
         check_places(csv, html)
         how = {name: given.pop(name) for name in ("engine", "workers") if name in given}
         shipped, printing = given.pop("shipped"), SimpleNamespace(json=given.pop("json"))
         if shipped:
-            from nona.study.shipped import stored_result
+            from nona.queries.study.shipped import stored_result
 
             result = stored_result(load(study.result))
         else:
@@ -176,10 +176,10 @@ class StudyCommand(Command):
 
 
 def _write_files(study: Study, result: Any, csv: Path | None, html: Path | None) -> None:
-    from nona.output_files import write_text
+    from nona.core.output_files import write_text
 
     if csv is not None:
-        from nona.tables import csv_bytes
+        from nona.core.tables import csv_bytes
 
         write_text(csv, csv_bytes(study.report(study.rows)(result).numbers()).decode())
     if html is not None:

@@ -24,7 +24,7 @@ from nona.cli.declared import (
     setting,
 )
 from nona.cli.parameters import DECIMAL, Quantity, Share, Whole
-from nona.options import Option
+from nona.core.options import Option
 
 
 @command("allocate", "shares of time for the jobs of a file, under one policy", "nona.cli.training:allocate")

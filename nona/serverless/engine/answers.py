@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from nona.arrays import Ints
-from nona.errors import SimulationError
+from nona.core.arrays import Ints
+from nona.core.errors import SimulationError
 from nona.serverless.engine import layout
 from nona.serverless.engine.arrays import Blocks, GpuTables
 from nona.serverless.engine.layout import NOWHERE, SMALLEST_ROW, WAITS, State

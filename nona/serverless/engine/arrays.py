@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.arrays import Floats, Ints
-from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Gpu
-from nona.random_streams import RandomStreams
+from nona.cluster.sharing.pool import Gpu
+from nona.core.arrays import Floats, Ints
+from nona.core.errors import SimulationError
+from nona.core.random_streams import RandomStreams
+from nona.queries.simulation.workload import background_blocks
 from nona.scenario.serverless import LATE
 from nona.serverless.dispatch import looks_for_slices, routes
 from nona.serverless.engine import layout
@@ -20,7 +21,6 @@ from nona.serverless.engine.options import TAIL_SLOS, RunOptions
 from nona.serverless.policies.base import Scaler
 from nona.serverless.sharing import gpu_seconds, kinds_of_gpu, larger_slice_s, least_times
 from nona.serverless.system import ServerlessSystem, calls, noise_factors
-from nona.simulation.workload import background_blocks
 
 FIRST_EVENTS, FIRST_ROWS, FIRST_STATES, MEMO_PLANS = 4096, 256, 1024, 64
 KEYS = 64  # of the parts of a GPU

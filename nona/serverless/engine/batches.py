@@ -7,7 +7,7 @@ invoker come over the local path, the others over the remote one, both at once::
 
 On a shared network a batch asks for its inputs when its set-up and its cold start are over: one message from
 each other invoker that has some, or from outside the cluster. Messages cross their links as in
-:mod:`nona.simulation.reference.links`: first come, first served, pipelined, each joining an event.
+:mod:`nona.queries.simulation.reference.links`: first come, first served, pipelined, each joining an event.
 
 A batch starts to compute when its resources are set up, its container runs and its inputs are there; it then
 takes (CPU + GPU seconds) · noise of its oldest job, the GPU part longer where batches slow each other down.

@@ -1,6 +1,6 @@
 """Invokers' vCPUs and GPUs: which invoker takes a batch, what it gets, batches that slow each other down.
 
-A GPU goes from state to state by tables (:class:`nona.gpu_sharing.pool.Gpu`), which are asked for when a
+A GPU goes from state to state by tables (:class:`nona.cluster.sharing.pool.Gpu`), which are asked for when a
 state first occurs.
 """
 
@@ -9,17 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nona.serverless.engine.containers import has_memory
-from nona.serverless.engine.layout import (
-    BACK,
-    END,
-    HOME,
-    PREDECESSOR,
-    STATE,
-    WALK,
-    WARM,
-    State,
-    key_of,
-)
+from nona.serverless.engine.layout import BACK, END, HOME, PREDECESSOR, STATE, WALK, WARM, State, key_of
 from nona.serverless.engine.queues import push
 
 Asked = Callable[..., int]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.arrays import Floats, Ints
+from nona.core.arrays import Floats, Ints
 
 # Why the loop came back.
 DONE, ROOM, STOPPED, NO_TIME = range(4)
@@ -113,7 +113,8 @@ INSTANCE = _record(
 )
 #: Bytes on their way over ``path``, of which ``steps`` links are joined; the last ends at ``end_s``.
 MESSAGE = _record(i="batch path steps", f="size end_s")
-#: A link as in :mod:`nona.simulation.reference.links`; its next background is the ``at``-th that is drawn.
+#: A link as in :mod:`nona.queries.simulation.reference.links`; its next background is the ``at``-th that is
+#: drawn.
 LINK = _record(i="at", f="capacity free_s since_s closed_s work_s next_s next_work_s")
 #: A plan: its configurations lie in ``ranked`` from ``first`` on; ``carry``: a number of a carried plan.
 ROW = _record(i="first count steps carry missed", f="search_s")

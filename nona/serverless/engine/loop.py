@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+from nona.core.compiled.build import compile_function
 from nona.serverless.engine.batches import absorb, end_batch, hop
 from nona.serverless.engine.containers import containers_due
 from nona.serverless.engine.control import (
@@ -42,7 +43,6 @@ from nona.serverless.engine.layout import (
 )
 from nona.serverless.engine.queues import account_queue, drop_first, join, push
 from nona.serverless.engine.standing import becomes_idle, examine_standing, scale_all
-from nona.simulation.compiled.build import compile_function
 
 Asked = Callable[..., int]
 

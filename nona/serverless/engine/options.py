@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nona.errors import SimulationError
-from nona.results.serverless_charts import Snapshot
-from nona.simulation.sizes import auto_warmup
+from nona.core.errors import SimulationError
+from nona.queries.simulation.sizes import auto_warmup
+from nona.serverless.chart_data import Snapshot
 
 REPORTS = 200  # of progress, in a run
 TAIL_SLOS = 20  # so many times the largest SLO may pass after the last measured call

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nona.arrays import Floats
-from nona.errors import SimulationError
-from nona.options import Options
-from nona.results.serverless_charts import Snapshot
+from nona.core.arrays import Floats
+from nona.core.errors import SimulationError
+from nona.core.options import Options
+from nona.serverless.chart_data import Snapshot
 from nona.serverless.engine import layout
 from nona.serverless.engine.answers import Answers
 from nona.serverless.engine.arrays import make_run, with_room
@@ -40,8 +40,8 @@ def simulate_serverless(
 ) -> ServerlessRecords:
     """Simulate ``policy`` with ``options`` on ``system``.
 
-    ``on_progress``: called about 200 times; :class:`~nona.simulation.run.Cancelled` raised there stops the
-    run.
+    ``on_progress``: called about 200 times; :class:`~nona.queries.simulation.run.Cancelled` raised there
+    stops the run.
 
     Raises ``SimulationError`` for options that the policy does not know, arrivals that no process has, a
     policy that places a batch where there is no room, or one that ranks what has no time.

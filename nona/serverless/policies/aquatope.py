@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from nona.arrays import Floats
-from nona.options import Setting
-from nona.random_streams import RandomStreams
-from nona.registry import Look
+from nona.core.arrays import Floats
+from nona.core.options import Setting
+from nona.core.random_streams import RandomStreams
+from nona.core.registry import Look
 from nona.serverless.policies.base import Ask, Place, Plan, Policy, percentile_setting
 from nona.serverless.policies.choices import CarriedPlans, profiled, transfer_s, usable
 from nona.serverless.system import LEAST_NOISE, Application, ServerlessSystem

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from nona.options import Options, Setting
-from nona.registry import Strategy
+from nona.core.options import Options, Setting
+from nona.core.registry import Strategy
 from nona.scenario.serverless import LATE
 from nona.serverless.system import ServerlessSystem
 
@@ -174,7 +174,7 @@ class Policy(Strategy):
         return replace(system, dispatch=system.dispatch.model_copy(update={"late": options["late"]}))
 
     def prepare(self, system: ServerlessSystem, options: Options) -> Planner:
-        """The planner; raises :class:`~nona.errors.SimulationError` for a wrong option."""
+        """The planner; raises :class:`~nona.core.errors.SimulationError` for a wrong option."""
         chosen = self.chosen(options)
         return self.build(self.under(system, chosen), chosen)
 

@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from nona.arrays import Floats
+from nona.core.arrays import Floats
 from nona.scenario.serverless import LATE
 from nona.serverless.policies.base import Ask, Plan
 from nona.serverless.sharing import crowded_seconds, holdable

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nona.errors import SimulationError
-from nona.gpu_sharing.pool import Configuration
-from nona.options import Setting
-from nona.registry import Look
+from nona.cluster.sharing.pool import Configuration
+from nona.core.errors import SimulationError
+from nona.core.options import Setting
+from nona.core.registry import Look
 from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.sharing import holdable
 from nona.serverless.system import ServerlessSystem

@@ -27,10 +27,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nona.arrays import Floats
-from nona.gpu_sharing.pool import Invoker
-from nona.options import Setting
-from nona.registry import Look
+from nona.cluster.sharing.pool import Invoker
+from nona.core.arrays import Floats
+from nona.core.options import Setting
+from nona.core.registry import Look
 from nona.serverless.dispatch import looks_for_slices
 from nona.serverless.policies.base import (
     SEARCH_S,

@@ -28,9 +28,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.arrays import Bools, Floats, Ints
-from nona.options import Setting
-from nona.registry import Look
+from nona.core.arrays import Bools, Floats, Ints
+from nona.core.options import Setting
+from nona.core.registry import Look
 from nona.serverless.dispatch import looks_for_slices
 from nona.serverless.policies.base import (
     SEARCH_S,

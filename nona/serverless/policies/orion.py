@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.options import Setting
-from nona.registry import Look
+from nona.core.options import Setting
+from nona.core.registry import Look
 from nona.serverless.policies.base import Ask, Place, Plan, Policy, percentile_setting
 from nona.serverless.policies.choices import CarriedPlans, profiled, transfer_s, usable
 from nona.serverless.system import Application, ServerlessSystem

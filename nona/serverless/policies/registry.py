@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nona.errors import SimulationError, instead
-from nona.registry import Registry
+from nona.core.errors import SimulationError, instead
+from nona.core.registry import Registry
+from nona.scenario.unknown import mapping, unknown_strategies
 from nona.serverless.functions import network_names
 from nona.serverless.policies import aquatope, fixed, gshare, infless, orion
 from nona.serverless.policies.base import Policy
 from nona.serverless.policies.esg import policy as esg
-from nona.sources.unknown import mapping, unknown_strategies
 
 _MODULES = (esg, infless, gshare, orion, aquatope, fixed)
 POLICIES: Registry[Policy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)

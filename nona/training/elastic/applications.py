@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from nona.arrays import Floats, Ints
-from nona.errors import SimulationError
+from nona.core.arrays import Floats, Ints
+from nona.core.errors import SimulationError
 
 EDGE = 1e-8
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nona.errors import SimulationError
-from nona.options import Options
-from nona.random_streams import RandomStreams
+from nona.core.errors import SimulationError
+from nona.core.options import Options
+from nona.core.random_streams import RandomStreams
 from nona.training.elastic import system as elastic_system
 from nona.training.elastic.applications import Counts, Split, StepTime
 from nona.training.elastic.policy import Active, Agent, Answer, ElasticPolicy, Question, Traffic

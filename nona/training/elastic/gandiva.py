@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from nona.options import Setting
-from nona.registry import Look
+from nona.core.options import Setting
+from nona.core.registry import Look
 from nona.training.elastic import policy
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
 from nona.training.elastic.system import ElasticJob, ElasticSystem, size_of

@@ -10,10 +10,10 @@ import numpy as np
 
 from nona.allocation.problem import Problem
 from nona.allocation.registry import POLICIES
-from nona.arrays import Floats
-from nona.errors import SimulationError
-from nona.options import Setting
-from nona.registry import Look
+from nona.core.arrays import Floats
+from nona.core.errors import SimulationError
+from nona.core.options import Setting
+from nona.core.registry import Look
 from nona.training.elastic import policy
 from nona.training.elastic.system import ElasticSystem
 from nona.training.mechanism import Ledger, select

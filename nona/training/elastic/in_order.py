@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nona.registry import Look
+from nona.core.registry import Look
 from nona.training.elastic import policy
 from nona.training.elastic.system import ElasticSystem
 

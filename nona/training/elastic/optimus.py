@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
-from nona.arrays import Floats
-from nona.errors import SimulationError
-from nona.options import Setting
-from nona.registry import Look
+from nona.core.arrays import Floats
+from nona.core.errors import SimulationError
+from nona.core.options import Setting
+from nona.core.registry import Look
 from nona.training.elastic.applications import Application, Counts, Noise, Split, StepTime
 from nona.training.elastic.policy import (
     Active,

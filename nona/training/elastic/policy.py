@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nona.options import Options
-from nona.registry import Strategy
+from nona.core.options import Options
+from nona.core.registry import Strategy
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
 from nona.training.elastic.system import Cluster, ElasticJob, ElasticSystem, Given, Link, Share, size_of
 
@@ -111,7 +111,7 @@ class ElasticPolicy(Strategy):
     drawn: bool = False
 
     def prepare(self, system: ElasticSystem, options: Options, rng: np.random.Generator) -> Planner:
-        """The planner of a run; raises :class:`~nona.errors.SimulationError` for a wrong option."""
+        """The planner of a run; raises :class:`~nona.core.errors.SimulationError` for a wrong option."""
         return self.build(system, self.chosen(options), rng)
 
 

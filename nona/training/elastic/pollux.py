@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.random import Generator
 
-from nona.arrays import Floats, Ints
-from nona.options import Setting
-from nona.registry import Look
+from nona.core.arrays import Floats, Ints
+from nona.core.options import Setting
+from nona.core.registry import Look
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
 from nona.training.elastic.policy import Active, Agent, Answer, ElasticPolicy, Planner, Question, of_jobs
 from nona.training.elastic.system import ElasticJob, ElasticSystem, Given, Share

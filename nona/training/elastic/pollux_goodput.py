@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from nona.arrays import Floats, Ints
-from nona.compiled import compiled
+from nona.core.arrays import Floats, Ints
+from nona.core.compiled.decorator import compiled
 from nona.training.elastic.applications import EDGE
 
 ALPHA_C, BETA_C, ALPHA_N, BETA_N, ALPHA_R, BETA_R, GAMMA = range(7)

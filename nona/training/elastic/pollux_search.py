@@ -11,8 +11,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nona.arrays import Floats, Ints
-from nona.compiled import compiled
+from nona.core.arrays import Floats, Ints
+from nona.core.compiled.decorator import compiled
 
 #: (jobs, nodes) GPUs of one solution, or (P, jobs, nodes) of several.
 Matrix = NDArray[np.int8]

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from nona.errors import ScenarioError
+from nona.core.errors import ScenarioError
 from nona.training.elastic.applications import Application, Batches, Counts, Measured, Times
 from nona.training.rows import Line, TextTable
 

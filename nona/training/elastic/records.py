@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nona.arrays import Floats, Ints
-from nona.errors import SimulationError
-from nona.results.elastic import ElasticJobOutcome, ElasticOutcome
-from nona.simulation.records import Check
+from nona.core.arrays import Floats, Ints
+from nona.core.errors import SimulationError
+from nona.queries.simulation.records import Check
 from nona.training.elastic.policy import compact
+from nona.training.elastic.results import ElasticJobOutcome, ElasticOutcome
 from nona.training.elastic.system import ElasticJob, ElasticSystem, Given, size_of
 from nona.training.metrics import jct_of
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nona.errors import SimulationError
-from nona.registry import Registry
+from nona.core.errors import SimulationError
+from nona.core.registry import Registry
 from nona.training.elastic import gandiva, gavel, in_order, optimus, pollux, tiresias
 from nona.training.elastic.policy import ElasticPolicy
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nona.experiments import Key, run_work
-from nona.options import Options
-from nona.results.elastic import ElasticOutcome
+from nona.core.experiments import Key, run_work
+from nona.core.options import Options
 from nona.training.elastic.engine import OnProgress, simulate_elastic
 from nona.training.elastic.policy import ElasticPolicy
 from nona.training.elastic.records import ElasticRecords, elastic_checks, measure_elastic
 from nona.training.elastic.registry import ELASTIC
+from nona.training.elastic.results import ElasticOutcome
 from nona.training.elastic.system import Cluster, ElasticSystem
 from nona.training.elastic.workload import shipped_workload
 from nona.training.metrics import Run

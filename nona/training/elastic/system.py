@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.arrays import Floats
-from nona.errors import SimulationError
-from nona.hardware.cluster import Network
+from nona.cluster.hardware.cluster import Network
+from nona.core.arrays import Floats
+from nona.core.errors import SimulationError
+from nona.core.queueing import fifo_wait_s
 from nona.scenario.training import MOST_RESTART_S, MOST_TICK_S
 from nona.training.elastic.applications import Application, Counts
-from nona.waits import fifo_wait_s
 
 
 class Share(NamedTuple):

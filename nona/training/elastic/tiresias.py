@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nona.options import Setting
-from nona.registry import Look
+from nona.core.options import Setting
+from nona.core.registry import Look
 from nona.training.attained_service import STARVATION, AttainedQueues, GittinsRank, limits_of
 from nona.training.elastic import policy
 from nona.training.elastic.system import ElasticSystem

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from nona.errors import SimulationError
+from nona.core.errors import SimulationError
 from nona.training.elastic.applications import Application
 from nona.training.elastic.profiles import shipped_applications
 from nona.training.elastic.system import ElasticJob

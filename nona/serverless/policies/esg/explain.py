@@ -13,11 +13,11 @@ from heapq import heappop, heappush
 from math import inf, prod
 from typing import NamedTuple
 
+from nona.core.units import format_number
 from nona.scenario.serverless import LATE
 from nona.serverless.policies.base import Ask
 from nona.serverless.policies.esg.policy import EsgPlanner
 from nona.serverless.policies.esg.tables import Tables
-from nona.units import format_number
 
 SHOWN = 12  # configurations that a row names
 

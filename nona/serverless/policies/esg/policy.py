@@ -28,18 +28,13 @@ from typing import Any
 
 import numpy as np
 
-from nona.arrays import Floats
-from nona.decomposition import VIRTUAL, decompose
-from nona.graph.dag import Dag
-from nona.options import Options, Setting
-from nona.registry import Look
+from nona.core.arrays import Floats
+from nona.core.options import Options, Setting
+from nona.core.registry import Look
+from nona.models.decomposition import VIRTUAL, decompose
+from nona.models.graph.dag import Dag
 from nona.scenario.serverless import LATE
-from nona.serverless.policies.base import (
-    Ask,
-    Place,
-    Plan,
-    Policy,
-)
+from nona.serverless.policies.base import Ask, Place, Plan, Policy
 from nona.serverless.policies.choices import CarriedPlans, profile_s, profiled
 from nona.serverless.policies.esg.search import GroupSearch, Scratch, SearchResult
 from nona.serverless.sharing import holdable

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nona.arrays import Bools, Floats
-from nona.errors import SimulationError
+from nona.core.arrays import Bools, Floats
+from nona.core.errors import SimulationError
 from nona.serverless.policies.esg.tables import (
     Paths,
     Tables,

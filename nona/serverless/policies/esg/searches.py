@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nona.compiled import compiled
+from nona.core.compiled.decorator import compiled
 from nona.serverless.policies.esg.tables import Heap, Path, Paths, Tables
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.arrays import Bools, Floats, Ints
-from nona.errors import SimulationError
+from nona.core.arrays import Bools, Floats, Ints
+from nona.core.errors import SimulationError
 
 Number = TypeVar("Number", np.float64, np.int64)
 CODE_BITS = 62  # a path is written as one whole number

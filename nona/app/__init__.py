@@ -1,0 +1,1 @@
+"""The browser app; the only room that imports Streamlit."""

@@ -1,0 +1,1 @@
+"""Jobs of the app: who waits, who runs, in which worker process."""

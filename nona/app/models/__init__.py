@@ -1,0 +1,1 @@
+"""Models in the app: read, drawn, edited."""

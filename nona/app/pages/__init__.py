@@ -1,0 +1,1 @@
+"""What pages draw, a folder for each room."""

@@ -1,0 +1,270 @@
+"""The Help page: how to do things, with the way there; terms, limits, all else; formulas last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from nona.app.guide import TERMS, Section, sections
+from nona.app.session.kept import choose
+from nona.app.session.page_list import page_file
+from nona.app.session.state import AppState
+from nona.app.widgets.fields import plain
+from nona.cluster.hardware.device import devices, links
+from nona.cluster.prices import listed_prices
+from nona.core.tables import per_hour
+from nona.core.text import asked
+from nona.core.units import format_bandwidth, format_size, format_time
+from nona.scenario.keys import matching_keys
+
+MOST_KEYS = 12  # of a scenario, that are listed
+FIND = "guide-find"  # the field for words to look for, and what brings them in the address
+# What a reader who wants to do something opens last.
+LAST = ("contraction", "placement", "choice", "simulator", "statistics", "serverless", "training")
+
+
+@dataclass(frozen=True, slots=True)
+class HowTo:
+    """A question with its answer in a line, the page where it is done, and what is open there.
+
+    ``also``: other words by which people look for it.
+    """
+
+    question: str
+    answer: str
+    page: str
+    choices: tuple[tuple[str, str], ...] = ()
+    also: str = ""
+
+    @property
+    def words(self) -> str:
+        """All by which it is found."""
+        return f" {self.question} {self.answer} {self.also}".casefold().replace("*", "")
+
+
+HOW_TO = (
+    HowTo("use my own model?", "Drop its file on the window; weights are not read.", "models"),
+    HowTo(
+        "see whether splitting a query can help?",
+        "*What it could gain* names the most that it saves over your link.",
+        "models",
+        (("model-view", "What it could gain"),),
+    ),
+    HowTo(
+        "watch what is merged, and why?",
+        "*Step by step*, then Play: every step states its reason.",
+        "models",
+        (("model-view", "Step by step"),),
+    ),
+    HowTo(
+        "see where the tasks run?",
+        "Solve the placement, then *Where they run* on page Models.",
+        "models",
+        (("model-view", "Where they run"),),
+    ),
+    HowTo("compare two models?", "*Beside another model* draws both, with their figures.", "models"),
+    HowTo(
+        "set rates and targets?",
+        "Rate, SLO and percentiles stand at each model.",
+        "scenario",
+    ),
+    HowTo(
+        "answer after a search, token by token?",
+        "Add a language model, then *Arrivals*: after the row that searches.",
+        "scenario",
+    ),
+    HowTo("slice GPUs?", "*Shared as*: MIG slices, then click the layout.", "scenario"),
+    HowTo("replay recorded arrivals?", "*Arrival traces* takes a CSV; choose it as *Arrivals*.", "scenario"),
+    HowTo(
+        "make arrivals bursty?",
+        "*More on* a row, then *Arrivals*: bursts of so many times the rate, or gaps of any CV.",
+        "scenario",
+        also="bursts, peaks",
+    ),
+    HowTo(
+        "set the network, its cards and its load?",
+        "*Network* below the servers: capacity, latency, cards of each server, racks, other traffic.",
+        "scenario",
+        also="link, NIC, Ethernet, InfiniBand, NVLink",
+    ),
+    HowTo("let GPUs batch queries?", "Open *Batching* below a row, or *Batching of all rows*.", "scenario"),
+    HowTo("use measured times?", "*Times on* takes a table.", "models"),
+    HowTo("add a GPU that is not listed?", "*Devices of your own*.", "scenario"),
+    HowTo(
+        "know which parts run where?",
+        "*Solve the placement*: the best of many placements, compared by simulation.",
+        "placement",
+    ),
+    HowTo(
+        "know how many servers I need?",
+        "*Count servers* finds the fewest that keep the SLOs; of a plan: *Servers to count*.",
+        "plan",
+    ),
+    HowTo("compare schedulers?", "Choose them and run: all get the same arrivals.", "simulation"),
+    HowTo(
+        "set an option of a scheduler, such as how many it samples?",
+        "*Options* below the choice has those of the chosen ones: how many executors jsq-d samples, for one.",
+        "simulation",
+        (("simulation-view", "Run"),),
+    ),
+    HowTo(
+        "find the load at which it breaks?",
+        "*Sweep* varies one number or two.",
+        "simulation",
+        (("simulation-view", "Sweep"),),
+    ),
+    HowTo("compare with how it was before?", "*Pin as baseline*, change something, run again.", "simulation"),
+    HowTo(
+        "find what to buy?",
+        "Give GPUs at their prices, then *Find the plan*.",
+        "plan",
+        also="price, cost, budget, rent",
+    ),
+    HowTo(
+        "know whether my cluster holds, until when, and if a server dies?",
+        "*Does it hold?*: the tightest target, more traffic, lost servers.",
+        "simulation",
+        (("simulation-view", "Run"),),
+    ),
+    HowTo(
+        "see who wins, and what to change?",
+        "Below a run's charts: why the best one wins, and what an overloaded one needs.",
+        "simulation",
+        (("simulation-view", "Run"),),
+        also="advice, recommendation, remedy, overload",
+    ),
+    HowTo(
+        "keep, find or share a run?",
+        "Finished runs are listed there; *Share* makes a file or a link.",
+        "runs",
+    ),
+    HowTo(
+        "download results?",
+        "*Downloads* below a result has tables, reports and traces; the side bar has the scenario.",
+        "simulation",
+        also="export, save, CSV, PDF, HTML, YAML",
+    ),
+    HowTo(
+        "cancel a run?",
+        "*Cancel* stands beside its progress and in the side bar; what is known by then stays.",
+        "simulation",
+        also="stop, abort",
+    ),
+    HowTo(
+        "use a dark theme?",
+        "Pages follow the colours of your browser or system; there is nothing to set here.",
+        "home",
+        also="dark mode, light theme, colours",
+    ),
+    HowTo("do the same from a shell?", "*Same from the shell*, on every page with a run.", "simulation"),
+    HowTo(
+        "know how far to trust a number?",
+        "The number beside each result leads to its study.",
+        "evidence",
+        (("evidence-tabs", "Predictions"),),
+    ),
+)
+
+
+def matching_how_to(query: str) -> list[HowTo]:
+    """The questions that hold most words of ``query``, and of these the rarest; all for an empty one.
+
+    >>> [entry.question for entry in matching_how_to("dark theme")], matching_how_to("purple theme")
+    (['use a dark theme?'], [])
+    """
+    words = [word.removesuffix("s") for word in asked(query)]
+    holders = {w: [h for h in HOW_TO if f" {w}" in h.words] for w in words}
+    held = {h: [w for w, some in holders.items() if h in some] for h in HOW_TO}
+    score = {
+        h: sum(1 / len(holders[w]) for w in some) for h, some in held.items() if 2 * len(some) > len(words)
+    }
+    best = max(score.values(), default=0.0)
+    return list(HOW_TO) if not words else [h for h, of in score.items() if of == best]
+
+
+def how_to_list(state: AppState, query: str) -> int:
+    """The questions that fit ``query``, each with the way there; how many there are."""
+    matching = matching_how_to(query)
+    if not matching:
+        return 0
+    st.subheader("How do I …", anchor="how-to")
+    with st.grid(2, min_column_width=330):
+        for entry in matching:
+            with st.container(gap="xxsmall"):
+                st.button(
+                    f"… {entry.question}",
+                    icon=":material/arrow_forward:",
+                    type="tertiary",
+                    on_click=go_to,
+                    args=(state, entry),
+                    key=f"how-to-{HOW_TO.index(entry)}",
+                    help="Goes there.",
+                )
+                st.caption(entry.answer)
+    return len(matching)
+
+
+def go_to(state: AppState, entry: HowTo) -> None:
+    for key, value in entry.choices:
+        choose(state, key, value)
+    state.go_to = page_file(entry.page)
+
+
+def in_order(chosen: Sequence[Section]) -> list[Section]:
+    """The sections in the order of the page: formulas come last."""
+    return sorted(chosen, key=lambda section: section.name in LAST)
+
+
+def every_section() -> list[Section]:
+    """All sections, in the order of the page."""
+    return in_order(sections())
+
+
+def matching_hardware(query: str) -> list[str]:
+    """A line for each GPU and link of the catalogue whose names hold all words; none for an empty query.
+
+    >>> [line.partition(":")[0] for line in matching_hardware("nvlink h100")]
+    ['**NVLink 4 (H100, H200)** (`nvlink4`)']
+    """
+    price = {name: f", {per_hour(of.usd_per_hour, 'USD')}" for name, of in listed_prices().items()}
+    about = {
+        f"**{gpu.label or name}** (`{name}`)": f"{format_size(gpu.memory_bytes)}, "
+        f"{format_size(gpu.bandwidth)}/s{price.get(name, '')}"
+        for name, gpu in devices().items()
+    } | {
+        f"**{link.label}** (`{name}`)": f"{format_bandwidth(link.capacity)}, {format_time(link.latency_s)}"
+        for name, link in links().items()
+    }
+    words = asked(query)
+    return [
+        f"{name}: {told}."
+        for name, told in about.items()
+        if words and all(word in name.casefold() for word in words)
+    ]
+
+
+def terms_and_keys(query: str, names: Sequence[str]) -> bool:
+    """The terms of these names, hardware and keys of scenarios that hold the words; whether there are any."""
+    lines = [*matching_hardware(query), *matching_keys(query)[:MOST_KEYS]]
+    if not names and not lines:
+        return False
+    with st.container(border=True, key="guide-terms"):
+        for name in names:
+            st.markdown(f"**{plain(name)}**: {plain(TERMS[name])}.")
+        for line in lines:
+            st.markdown(line)
+    return True
+
+
+def section_list(chosen: Sequence[Section], below: Mapping[str, Callable[[], None]]) -> None:
+    """The sections, before them links to each where there are several; ``below`` draws at a section's end."""
+    if len(chosen) > 2:
+        st.markdown(" · ".join(f"[{s.title}](#{s.name})" for s in chosen))
+    for section in chosen:
+        with st.container(border=True):
+            st.subheader(section.title, anchor=section.name)
+            st.markdown(section.text)
+            if section.name in below:
+                below[section.name]()

@@ -1,0 +1,349 @@
+"""Language models on the Scenario page: engines and what fits them; a card for each row, its load."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field as field_of
+from functools import partial
+from statistics import harmonic_mean
+from typing import Any
+
+import streamlit as st
+
+from nona.app.form import field, fields, form, switch
+from nona.app.pages.scenario.edits import add_entry, become, remove_entry
+from nona.app.pages.scenario.workload_facts import file_mark, kept
+from nona.app.session.opening import NEW
+from nona.app.session.state import AppState
+from nona.app.widgets.fields import button, field_error, plain, selector, stored_name, upload
+from nona.app.widgets.results import picture
+from nona.core.errors import NonaError, ScenarioError
+from nona.core.tables import share_text
+from nona.core.text import counted
+from nona.core.units import format_size, format_time
+from nona.language.formula import predict
+from nona.language.gpu import requests_that_fit
+from nona.language.models import language_models, read_config
+from nona.language.report.figures import lengths_figure, memory_figure
+from nona.language.study.engines import EngineFacts, LanguageStudy, prepare_language
+from nona.language.traces import read_tokens
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.lookup import file_names
+from nona.scenario.words import words
+
+_USUAL = "tp blocks budget sequences scheduler chunked role first_token prefix_cache"
+_RARE = "utilization watermark lookahead"
+STEPS = "a b g c q e experts active"
+_LOADED = ("cluster", "language", "cost", "seed", "background", "workload")  # what a preparation depends on
+
+
+def prepared(state: AppState) -> LanguageStudy | ScenarioError:
+    """The engines and requests of the scenario, or what prevents them."""
+    scenario = state.scenario
+    try:
+        files = file_names(scenario, "config", "trace")
+        marks = [file_mark(state, name) for name in files]
+        parts = scenario.model_dump(mode="json", include=set(_LOADED))
+        return kept(("language", json.dumps([marks, parts])), lambda: _prepare(state))
+    except ScenarioError as error:
+        return error
+    except NonaError as error:
+        return ScenarioError([str(error)])
+
+
+def _prepare(state: AppState) -> LanguageStudy:
+    return prepare_language(state.scenario, state.uploads.sources)
+
+
+def engine_editor(state: AppState, index: int) -> None:
+    """The switch for an engine on a group of servers, its settings, and what they come to."""
+    place = ("cluster", "servers", index, "engine")
+    on = switch(state, ".".join(map(str, place)), {})
+    field_error(state, place)
+    if not on:
+        return
+    part = ".".join(map(str, place))
+    models = list(dict.fromkeys(row.llm.model for row in state.scenario.language))
+    if len(models) > 1 or state.scenario.cluster.servers[index].engine.model:  # type: ignore[union-attr]
+        field(state, (*place, "model"), choices={model: model for model in models})
+    form(state, part, _USUAL, 5, 130)
+    with st.expander(f"More on engine {index + 1}"):
+        form(state, part, _RARE)
+        if switch(state, f"{part}.steps", {"a": "10 ms"}):
+            form(state, f"{part}.steps", STEPS, 4)
+    study = prepared(state)
+    if isinstance(study, ScenarioError):
+        for problem in study.problems:
+            if problem.startswith(f"cluster.servers[{index}]"):
+                st.error(plain(problem), icon=":material/error:")
+        return
+    here = [k for k, facts in enumerate(study.facts) if facts.group == index]
+    if here:
+        _consequences(study, here[0])
+
+
+def _consequences(study: LanguageStudy, number: int) -> None:
+    facts, engine = study.facts[number], study.system.engines[number]
+    with st.grid(2, min_column_width=300, vertical_alignment="center"):
+        alt = "Memory of one of its GPUs: weights, activations, graphs, KV cache"
+        picture(memory_figure(facts.memory), f"memory-{facts.group}", alt)
+        with st.container(gap="xsmall"):
+            st.markdown(f"**{plain(_fits(study, number))}**")
+            st.caption(plain(_steps_text(facts)))
+            st.caption(
+                f"{engine.blocks:,} blocks, {engine.budget:,} tokens a step, {engine.sequences:,} requests."
+            )
+    for line in facts.warnings:
+        st.warning(plain(line), icon=":material/info:")
+
+
+def _fits(study: LanguageStudy, number: int) -> str:
+    engine = study.system.engines[number]
+    counts = []
+    for row in study.system.rows:
+        if row.model == engine.model:
+            tokens = round(float(row.lengths.tokens.sum(axis=1).mean()))
+            fitting = requests_that_fit(engine.blocks, tokens)
+            counts.append(f"{counted(fitting, 'request')} of {row.name} ({tokens:,} tokens each)")
+    return f"Its cache holds at a time {' or '.join(counts)}." if counts else "No row asks for its model."
+
+
+def _steps_text(facts: EngineFacts) -> str:
+    steps = facts.steps
+    error = f", ± {share_text(steps.error)}" if steps.error else ""
+    alone = format_time(steps.times.seconds(1, 1024, 0, 0.0))
+    return (
+        f"Step times {steps.provenance}{error} ({steps.source}): {alone} for a token of an answer behind "
+        f"1,024 tokens. {format_size(facts.memory.weights)} of weights on each of {counted(facts.tp, 'GPU')}."
+    )
+
+
+BEST_HINT = (
+    "By the formula, of the engines, dealt out so that all are equally full; from 100 % on queues grow "
+    "without bound. Unknown with a closed loop, roles, experts, other steps than vLLM's: simulate."
+)
+EVEN_HINT = "The same for the busiest engine where requests are dealt out evenly, as round-robin does."
+OPEN, CLOSED, REPLAYED = "at a rate (open)", "from users (closed loop)", "as in the trace"
+_ARRIVING = ("rate", "concurrency", "after", "arrivals")
+DRAWN = "drawn"
+CONFIG, TRACE = ".config.json", ".tokens."  # in the names of uploaded files
+FIRST = {"input": 512, "output": 128}
+
+
+def load_tiles(state: AppState) -> list[tuple[str, str, str]]:
+    """The formula's load of the engines of the fullest model, where it holds."""
+    study = prepared(state)
+    loads: dict[str, list[float]] = {}
+    if not isinstance(study, ScenarioError):
+        for k, engine in enumerate(study.system.engines):
+            prediction = predict(study.system, k)
+            loads.setdefault(engine.model, []).append(math.nan if prediction is None else prediction.load)
+    if not loads or any(math.isnan(load) for of in loads.values() for load in of):
+        return [("Load of the engines", "by simulation", BEST_HINT)]
+    best, even = max(map(harmonic_mean, loads.values())), max(map(max, loads.values()))
+    tiles = ("Engines, load at best", best, BEST_HINT), ("Engines, dealt evenly", even, EVEN_HINT)
+    return [(name, share_text(load, 1), hint) for name, load, hint in tiles]
+
+
+def language_row(state: AppState, index: int) -> None:
+    """A card for one row of requests."""
+    place, row = ("language", index), state.scenario.language[index]
+    with st.container(border=True, key=f"language-row-{index}"):
+        st.markdown(f"**{plain(state.scenario.language_labels[index])}**")
+        with st.grid(6, min_column_width=120, vertical_alignment="bottom"):
+            names = dict.fromkeys([*language_models(), *_configs(state), row.llm.model])
+            field(state, (*place, "llm", "model"), choices={name: name for name in names})
+            _arrivals(state, index)
+            fields(state, (*place, "slo"), "ttft tpot e2e")
+        _lengths(state, index)
+        for problem in _problems(state, index):
+            st.error(plain(problem), icon=":material/error:")
+        with st.expander(f"More on {plain(state.scenario.language_labels[index])}"):
+            _details(state, index)
+        with st.container(horizontal=True):
+            for label, icon, act in (
+                ("Duplicate", "content_copy", _duplicate),
+                ("Remove", "delete", _remove),
+            ):
+                button(
+                    label, f"{label.lower()}-language-{state.revision}-{index}", act, state, index, icon=icon
+                )
+
+
+def _duplicate(state: AppState, index: int) -> None:
+    add_entry(state, ("language",), state.value(("language", index)))
+
+
+def _remove(state: AppState, index: int) -> None:
+    remove_entry(state, ("language",), index)
+
+
+def _configs(state: AppState) -> list[str]:
+    return [name for name in state.uploads.names() if name.endswith(CONFIG)]
+
+
+def _problems(state: AppState, index: int) -> list[str]:
+    """The preparation's warnings of this row, or of no place at all: those stand at the first row."""
+    study = prepared(state)
+    if not isinstance(study, ScenarioError):
+        return list(study.warnings) if index == 0 else []
+    here = f"workload[{len(state.scenario.workload) + index}]"
+    elsewhere = ("workload[", "cluster.servers[")
+    return [p for p in study.problems if p.startswith(here) or (index == 0 and not p.startswith(elsewhere))]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftArrivals:
+    """Settings of the ways of arriving that rows have left, by the row's label and the way."""
+
+    rows: Mapping[tuple[str, str], Mapping[str, Any]] = field_of(default_factory=dict)
+
+
+def _arrivals(state: AppState, index: int) -> None:
+    row, place = state.scenario.language[index], ("language", index)
+    ways: dict[str, dict[str, Any]] = {OPEN: {"rate": "3/s"}, CLOSED: {"concurrency": 16}}
+    if row.llm.trace:
+        ways[REPLAYED] = {}
+    else:
+        ways |= {_after(label): {"after": label} for label in state.scenario.labels}
+    now = CLOSED if row.concurrency else OPEN if row.rate is not None else REPLAYED
+    now = now if row.after is None else _after(row.after)
+
+    def take(way: str) -> None:
+        label, whole = state.scenario.language_labels[index], state.value(place)
+        left = state.choices.of(LeftArrivals).rows
+        before = left.get((label, way), ways[way])
+        state.choices.keep(LeftArrivals({**left, (label, now): {key: whole[key] for key in _ARRIVING}}))
+        none: dict[str, Any] = {"rate": None, "concurrency": None, "after": None, "arrivals": {}}
+        state.change(place, {**whole, **none, **before})
+
+    hint = (
+        "At a rate: requests come whatever the engines do. From users: so many of them, each with one "
+        f"request at a time, so that it cannot overload. After a row: {words((*place, 'after')).about}"
+    )
+    selector("Arrivals", list(ways), now, f"arrivals-{state.revision}-{index}", take, hint)
+    if now in (OPEN, CLOSED):
+        field(state, (*place, "concurrency" if now == CLOSED else "rate"))
+
+
+def _after(label: str) -> str:
+    return f"after {label}"
+
+
+def _lengths(state: AppState, index: int) -> None:
+    row, place = state.scenario.language[index], ("language", index, "llm")
+    traces = dict.fromkeys([*_traces(state), *([row.llm.trace] if row.llm.trace else [])])
+
+    def take(source: str) -> None:
+        whole = state.value(place[:2])
+        drawn = source == DRAWN
+        after = whole["after"] if drawn else None
+        rate = (whole["rate"] or "3/s") if drawn and not (whole["concurrency"] or after) else None
+        llm = {"model": whole["llm"]["model"], **({"tokens": FIRST} if drawn else {"trace": source})}
+        state.change(place[:2], {**whole, "llm": llm, "rate": rate, "after": after, "arrivals": {}})
+
+    options = [DRAWN, *traces]
+    with st.grid(5, min_column_width=120, vertical_alignment="bottom"):
+        hint = "Tokens of prompts and answers: drawn, or those of a trace, which brings its arrivals too."
+        selector("Lengths", options, row.llm.trace or DRAWN, f"lengths-{state.revision}-{index}", take, hint)
+        for side in ("input", "output") if row.llm.tokens else ():
+            path = (*place, "tokens", side)
+            title = words(path).title
+            if getattr(row.llm.tokens, side).values:
+                st.caption(f"{title}: one of the values that the file has.")
+                continue
+            field(state, (*path, "mean"), title)
+            field(state, (*path, "cv"), f"{title}, CV")
+    field_error(state, place[:2])
+    study = prepared(state)
+    if isinstance(study, ScenarioError):
+        return
+    label = state.scenario.language_labels[index]
+    with (
+        st.expander(f"Lengths of {plain(label)}", icon=":material/bar_chart:"),
+        st.grid(2, min_column_width=260),
+    ):
+        tokens = study.system.rows[index].lengths.tokens
+        for column, title in enumerate(("Input tokens", "Output tokens")):
+            figure = lengths_figure(tokens[:, column], title.lower())
+            picture(figure, f"tokens-{index}-{column}", f"{title} of the requests of {label}: histogram")
+
+
+def _traces(state: AppState) -> list[str]:
+    return [name for name in state.uploads.names() if TRACE in name]
+
+
+def _details(state: AppState, index: int) -> None:
+    row, place = state.scenario.language[index], f"language.{index}"
+    with st.grid(4, min_column_width=130):
+        fields(state, place, "name priority")
+        if row.llm.tokens:
+            for side in ("input", "output"):
+                path = ("language", index, "llm", "tokens", side)
+                field(state, (*path, "most"), f"{words(path).title}, most")
+        if row.rate is not None and not row.llm.trace:
+            drawn = words(f"{place}.arrivals.process").choices
+            del drawn["trace"]
+            field(state, f"{place}.arrivals.process", "Gaps between arrivals", choices=drawn)
+            for name in ("cv", "burst_factor", "burst_fraction", "burst_mean"):
+                field(state, f"{place}.arrivals.{name}", slider=name == "burst_fraction")
+    if row.llm.tokens and switch(state, f"{place}.llm.tokens.prefix", {"tokens": 100}):
+        form(state, f"{place}.llm.tokens.prefix", "tokens groups")
+
+
+def another_language_row(state: AppState) -> None:
+    """Draw the button that adds a row of requests, and the field for own files."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        models = [*language_models(), *_configs(state)]
+        chosen = st.selectbox(
+            "Another language model",
+            models,
+            key="another-language-model",
+            width=260,
+            help="Served token by token by engines. One that ships, or a config.json that you uploaded.",
+        )
+        hint = "As another row, at 3 requests per second; with an engine on an H100 where none serves it."
+        button("Add its requests", "add-language-row", _add, state, chosen, icon="add", hint=hint)
+    with st.expander("Traces of requests, and models of your own", icon=":material/upload_file:"):
+        st.caption(
+            "A trace has arrivals with input and output tokens: files of Azure, BurstGPT, Mooncake, GuideLLM "
+            "as they are, or a CSV. A config.json describes a model, as Hugging Face has it."
+        )
+        hint = "A trace can then be chosen as the lengths of a row, a config.json as its model."
+        upload(state, "Trace or config.json", "token-file", "token-file", partial(take_requests, state), hint)
+
+
+def take_requests(state: AppState, name: str, data: bytes) -> None:
+    """Take a trace of requests or a model's config.json; raises ``NonaError`` for another file."""
+    try:
+        read_config(data, name)
+        ending = CONFIG
+    except NonaError:
+        read_tokens(data, name)
+        ending = f"{TRACE}{name.rpartition('.')[2].lower()}"
+    state.tell(f"{state.uploads.add(stored_name(name, ending), data)} can be chosen in a row of requests.")
+
+
+def _add(state: AppState, model: str) -> None:
+    """Add a row, and an engine where no group serves its model: all as one step to undo."""
+    if state.is_behind():
+        return
+    data = state.scenario.model_dump(mode="json")
+    asked = list(dict.fromkeys(row.llm.model for row in state.scenario.language))
+    engines = [group["engine"] for group in data["cluster"]["servers"] if group["engine"]]
+    if asked and model not in asked:
+        for engine in engines:
+            engine["model"] = engine["model"] or asked[0]
+    unused = not data["workload"] and data["training"] is None
+    if unused and state.scenario.cluster == scenario_from_mapping(NEW).cluster:
+        data["cluster"]["servers"] = []  # as *New scenario* gave them: nothing would run there
+    if not any(engine["model"] in (None, model) for engine in engines):
+        data["cluster"]["servers"].append({"gpu": "h100", "engine": {"model": model if asked else None}})
+    data["language"].append(
+        {"llm": {"model": model, "tokens": FIRST}, "rate": "3/s", "slo": {"ttft": "500 ms"}}
+    )
+    if become(state, data, "adding requests to a language model"):
+        state.tell(f"{model} was added: 3 requests a second.")

@@ -1,0 +1,1 @@
+"""The server: settings, access, the end of sessions."""

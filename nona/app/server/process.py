@@ -1,0 +1,23 @@
+"""The server's process: ``python -m nona.app.server.process APP.py [options of Streamlit]``.
+
+Signals are heard before Streamlit is imported, which takes a second: ``nona app`` ends in order, whenever it
+is asked to.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from nona.app.server.ending import end_on_signals
+
+
+def main() -> None:
+    """Serve until a signal comes."""
+    end_on_signals()
+    from streamlit.web.cli import main as streamlit
+
+    streamlit(["run", *sys.argv[1:]], prog_name="nona app")
+
+
+if __name__ == "__main__":
+    main()

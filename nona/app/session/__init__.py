@@ -1,0 +1,1 @@
+"""What a session holds, keeps and opens."""

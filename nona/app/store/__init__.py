@@ -1,0 +1,1 @@
+"""Saved results in a data base."""

@@ -1,0 +1,1 @@
+"""Work of worker processes."""

@@ -1,0 +1,118 @@
+"""Placements, what to buy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from nona.app.tasks import desk as task_desk
+from nona.planning import results as planning
+from nona.planning.holds import holds
+from nona.planning.plan import PlanProgress, plan, plan_outcome
+from nona.queries.placement.result import Placement
+from nona.queries.placement.results import SearchProgress, SolvedPlacement
+from nona.queries.report.placement.working import working
+from nona.queries.study import placements
+from nona.queries.study.facts import about
+from nona.queries.study.placement_outcome import placement_outcome
+from nona.queries.study.placements import Comparison, compare, is_solved
+from nona.queries.study.placing import PlacingProgress, SearchSteps
+from nona.queries.study.preparation import Study
+from nona.queries.study.shipped import now_text
+
+READ, COMPARE = 0.1, 0.9  # shares of the work that are done by then, about
+
+
+class _Search:
+    """Reports every better placement during the search.
+
+    The job's ``live`` is a :class:`~nona.queries.placement.results.SearchProgress`, its ``best`` everything
+    that the page shows of the best so far: what is left when the job is cancelled.
+    """
+
+    def __init__(self, prepared: Study, desk: task_desk.Desk) -> None:
+        self._prepared, self._desk = prepared, desk
+        self._others: SolvedPlacement | None = None  # the first outcome, with local and spread
+        self.found = SearchSteps()
+
+    def better(self, placement: Placement) -> None:
+        self.found.add(placement)
+        self.tell(self.found.steps[-1].candidates)
+        self._desk.emit({"best": self.outcome(self.found.best or placement).to_json()})
+
+    def tell(self, candidates: int) -> None:
+        """Report the steps, and how many candidates the best so far has met."""
+        self._desk.emit({"live": SearchProgress(steps=self.found.steps, candidates=candidates).to_json()})
+
+    def outcome(self, placement: Placement, known: bool = False) -> SolvedPlacement:
+        """Everything that is shown of a placement; local and spread are the same beside every step."""
+        system, names = self._prepared.system, self._prepared.scenario.labels
+        others = self._others
+        beside = compare(self._prepared, placement) if others is None else Comparison(placement, None, None)
+        outcome = placement_outcome(self._prepared, placement, now_text(), beside)
+        if others is not None:
+            outcome = outcome.model_copy(update={"local": others.local, "spread": others.spread})
+        solved = SolvedPlacement.like(
+            outcome, working=working(system, placement, names), steps=self.found.steps, known=known
+        )
+        self._others = others or solved
+        return solved
+
+
+def place_scenario(spec: Mapping[str, Any], desk: task_desk.Desk) -> SolvedPlacement:
+    """Solve, compare with local and spread, show the working; the best so far is reported on the way."""
+    prepared = task_desk.study_of(spec, desk)
+    search = _Search(prepared, desk)
+    was_solved = is_solved(prepared, desk.cache)
+    watch = task_desk.PlacingWatch(desk, READ, COMPARE)
+
+    def progressed(progress: PlacingProgress) -> None:
+        if watch.take(progress) and search.found.steps:
+            search.tell(progress.candidates)
+
+    placement = placements.place(prepared, desk.cache, desk.check, search.better, on_progress=progressed)
+    desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
+    return search.outcome(placement, was_solved)
+
+
+REPORT_EVERY_S = 0.5
+
+
+def plan_purchase(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.PlanOutcome:
+    """The plan of the scenario; what is known so far is the job's ``live`` and ``best``."""
+    prepared, made_at = task_desk.study_of(spec, desk), now_text()
+
+    def told(report: planning.PlanReport, progress: PlanProgress) -> None:
+        outcome = partial(plan_outcome, prepared, report, made_at)
+        desk.tell(progress.whole, progress.text, outcome, every_s=REPORT_EVERY_S, keeps=True, open=True)
+
+    report = plan(
+        prepared.scenario,
+        task_desk.sources_of(spec),
+        workers=task_desk.processes(1, 0),
+        check=desk.check,
+        on_table=told,
+    )
+    return plan_outcome(prepared, report, made_at)
+
+
+def does_it_hold(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.HoldsOutcome:
+    """The cluster as it stands under one scheduler; what is known so far is ``live`` and ``best``."""
+    prepared, made_at = task_desk.study_of(spec, desk), now_text()
+
+    def outcome(report: planning.HoldsReport) -> planning.HoldsOutcome:
+        return planning.HoldsOutcome(about=about(prepared, made_at), report=report)
+
+    def told(report: planning.HoldsReport, share: float, text: str) -> None:
+        desk.tell(share, text, lambda: outcome(report), every_s=REPORT_EVERY_S, keeps=True, open=True)
+
+    report = holds(
+        prepared.scenario,
+        task_desk.sources_of(spec),
+        task_desk.asked_of(spec, task_desk.HoldsAsked).scheduler,
+        workers=task_desk.processes(1, 0),
+        check=desk.check,
+        on_report=told,
+    )
+    return outcome(report)

@@ -1,0 +1,1 @@
+"""Servers, GPUs, slices, links, prices."""

@@ -1,0 +1,1 @@
+"""Devices, MIG geometry, executors."""

@@ -1,0 +1,244 @@
+"""The cluster: groups of servers, their executors, and the network between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+from nona.cluster.hardware.device import Device, find_device, user_devices
+from nona.cluster.hardware.executor import ExecutorClass, make_executor_class
+from nona.cluster.hardware.mig import parse_layout
+from nona.core.errors import HardwareError
+
+Discipline = Literal["fifo", "processor-sharing"]
+
+
+class RacksSpec(Protocol):
+    """Racks of a cluster description: ``size`` servers each, and their ``uplink``."""
+
+    size: int
+    uplink: float
+
+
+class NetworkSpec(Protocol):
+    """The network of a cluster description."""
+
+    capacity: float
+    latency: float
+    discipline: Any
+    nic: float | None
+
+    @property
+    def racks(self) -> RacksSpec | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Racks:
+    """``size`` servers a rack, with ``uplink`` bytes/s to the core and as much from it."""
+
+    size: int
+    uplink: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.size, int) or isinstance(self.size, bool) or self.size < 1:
+            raise HardwareError(f"Racks: size={self.size!r} must be at least 1; give a whole number.")
+        _check_bandwidth("Racks", "uplink", self.uplink)
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The shared core: ``capacity`` bytes/s, ``latency_s`` seconds after service.
+
+    ``nic`` is the bandwidth of every server's card in bytes/s, in each direction by itself;
+    ``racks`` puts servers behind uplinks. With neither the core is the one link that every message
+    between servers crosses.
+
+    >>> Network(capacity=0)
+    Traceback (most recent call last):
+    nona.core.errors.HardwareError: Network: capacity=0 must be above 0 and finite; give bytes per second.
+    >>> Network(racks=Racks(4, 1e9))
+    Traceback (most recent call last):
+    nona.core.errors.HardwareError: Network: racks without nic would make messages within a rack cross no \
+link; give nic.
+    """
+
+    capacity: float = 25e9 / 8
+    latency_s: float = 20e-6
+    discipline: Discipline = "fifo"
+    nic: float | None = None
+    racks: Racks | None = None
+
+    def __post_init__(self) -> None:
+        _check_bandwidth("Network", "capacity", self.capacity)
+        if not (math.isfinite(self.latency_s) and self.latency_s >= 0):
+            raise HardwareError(
+                f"Network: latency_s={self.latency_s:g} must be at least 0 and finite; give seconds."
+            )
+        if self.discipline not in ("fifo", "processor-sharing"):
+            raise HardwareError(
+                f"Network: discipline={self.discipline!r} is unknown; use fifo or processor-sharing."
+            )
+        if self.nic is not None:
+            _check_bandwidth("Network", "nic", self.nic)
+        if self.racks is not None and self.nic is None:
+            raise HardwareError(
+                "Network: racks without nic would make messages within a rack cross no link; give nic."
+            )
+        if self.several_links and self.discipline != "fifo":
+            raise HardwareError(
+                f"Network: discipline={self.discipline!r} is for a single link; use fifo, or leave out nic "
+                "and racks."
+            )
+
+    @property
+    def several_links(self) -> bool:
+        """True where messages cross other links than the core."""
+        return self.nic is not None
+
+    @classmethod
+    def from_spec(cls, spec: NetworkSpec) -> Network:
+        racks = None if spec.racks is None else Racks(spec.racks.size, spec.racks.uplink)
+        return cls(spec.capacity, spec.latency, spec.discipline, spec.nic, racks)
+
+
+def _check_bandwidth(what: str, key: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise HardwareError(f"{what}: {key}={value:g} must be above 0 and finite; give bytes per second.")
+
+
+MOST_EXECUTORS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ServerGroup:
+    """``count`` servers that are all alike, with ``gpus`` GPUs ``gpu`` and ``vcpus`` vCPUs each.
+
+    ``mig`` is the layout of every GPU (``"3g.20gb, 2g.10gb, 2g.10gb"``); ``mps`` is the number of
+    clients that share every GPU, or every MIG slice. Each client gets an equal part.
+    """
+
+    count: int = 1
+    gpu: str = "a100-40gb"
+    gpus: int = 1
+    vcpus: int = 16
+    mig: str | None = None
+    mps: int | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("count", "gpus", "vcpus"):
+            value = getattr(self, key)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise HardwareError(f"Server group: {key}={value!r} must be at least 1; give a whole number.")
+
+    def classes(self, device: Device) -> tuple[ExecutorClass, ...]:
+        if self.mig is None:
+            slices: list[str | None] = [None]
+        elif device.mig is None:
+            raise HardwareError(
+                f"Server group: mig={self.mig!r} on {device.name!r}, which has no MIG; remove mig or use "
+                "another GPU."
+            )
+        else:
+            slices = [s.profile for s in parse_layout(self.mig, device.mig).slices]
+        classes = [make_executor_class(device, s, self.mps) for s in slices]
+        return tuple(c for c in classes for _ in range(c.mps))
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """One executor: its server, its GPU within the server, and the name of its class."""
+
+    server: int
+    gpu: int
+    executor_class: str
+
+
+class GroupSpec(Protocol):
+    """A server group of a cluster description."""
+
+    count: int
+    gpu: str
+    gpus: int
+    vcpus: int
+    mig: str | None
+    mps: int | None
+    engine: Any
+
+
+class ClusterSpec(Protocol):
+    """A cluster description, such as that of a scenario."""
+
+    @property
+    def servers(self) -> Sequence[GroupSpec]: ...
+    @property
+    def network(self) -> NetworkSpec: ...
+    @property
+    def devices(self) -> Mapping[str, Mapping[str, Any]]: ...
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Server groups and the network between them.
+
+    ``devices`` are the user's own; the catalogue's others are known as well.
+
+    Raises ``HardwareError`` for no server, an unknown device, an impossible layout, or too many executors.
+
+    >>> cluster = Cluster((ServerGroup(2, mig="3g.20gb, 3g.20gb"), ServerGroup(1, "t4")))
+    >>> len(cluster.executors), list(cluster.classes)
+    (5, ['a100-40gb/3g.20gb', 't4'])
+    """
+
+    groups: tuple[ServerGroup, ...]
+    network: Network = field(default_factory=Network)
+    devices: Mapping[str, Device] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.groups:
+            raise HardwareError("Cluster: it has no servers; give at least one group.")
+        total = sum(g.count * g.gpus * len(c) for g, c in zip(self.groups, self._group_classes, strict=True))
+        if total > MOST_EXECUTORS:
+            raise HardwareError(
+                f"Cluster: {total} executors are more than {MOST_EXECUTORS}; give fewer servers or slices."
+            )
+
+    @classmethod
+    def from_spec(cls, spec: ClusterSpec, engines: bool = False) -> Cluster:
+        """The servers that a scenario describes; those of ``engines``, which run no tasks, if asked for."""
+        groups = [g for g in spec.servers if engines or g.engine is None]
+        if spec.servers and not groups:
+            raise HardwareError(
+                "Cluster: all of its servers have engines of language models; add a group without an engine."
+            )
+        return cls(
+            tuple(ServerGroup(g.count, g.gpu, g.gpus, g.vcpus, g.mig, g.mps) for g in groups),
+            Network.from_spec(spec.network),
+            user_devices(spec.devices),
+        )
+
+    @cached_property
+    def _group_classes(self) -> tuple[tuple[ExecutorClass, ...], ...]:
+        return tuple(g.classes(find_device(g.gpu, self.devices)) for g in self.groups)
+
+    @cached_property
+    def executors(self) -> tuple[Executor, ...]:
+        """All executors, by group, server, GPU, and place on the GPU."""
+        executors = []
+        server = 0
+        for group, classes in zip(self.groups, self._group_classes, strict=True):
+            for _ in range(group.count):
+                executors += [Executor(server, g, c.name) for g in range(group.gpus) for c in classes]
+                server += 1
+        return tuple(executors)
+
+    @cached_property
+    def classes(self) -> Mapping[str, ExecutorClass]:
+        """Executor classes by name, in the order of the groups."""
+        return {c.name: c for classes in self._group_classes for c in classes}
+
+    @property
+    def servers(self) -> int:
+        return sum(g.count for g in self.groups)

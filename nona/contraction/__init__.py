@@ -1,1 +1,0 @@
-"""Contraction: merge operators that never gain from running on different executors."""

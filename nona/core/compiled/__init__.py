@@ -1,0 +1,1 @@
+"""Plain Python functions as machine code, kept on disk."""

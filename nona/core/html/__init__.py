@@ -1,0 +1,1 @@
+"""HTML reports: the template and its pieces."""

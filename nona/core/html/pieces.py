@@ -1,0 +1,180 @@
+"""A report as one HTML file: its parts as data, and the one template that draws them.
+
+Text is escaped. Figures are drawn by Plotly, whose script lies in the file; a content security policy lets
+only that script and the one that starts it run, each by its hash, and nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import plotly.graph_objects as go
+import plotly.io
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from nona.core.document import About
+from nona.core.tables import Column, Filled, Table
+
+Row = Mapping[str, str]
+_FOLDER = Path(__file__).parent / "templates"
+
+
+class Part(NamedTuple):
+    """A part of a report: the macro of the template that draws it, and what it is given."""
+
+    macro: str
+    values: tuple[object, ...]
+
+
+Parts = Iterable[Part | None]
+
+
+def _visible(value: object) -> object:
+    """Text in which characters that no file may hold are a box; markup stays as it is."""
+    if isinstance(value, Markup):
+        return value
+    return "".join(c if c in "\n\t" or (c >= " " and not "\x7f" <= c <= "\x9f") else "▯" for c in str(value))
+
+
+@cache
+def _template() -> Any:
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        finalize=_visible,
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("report.html.j2")
+
+
+@cache
+def _scripts() -> tuple[tuple[Markup, str], ...]:
+    """Plotly and the script that starts it, each with the hash by which it may run."""
+    own = (_FOLDER / "report.js").read_text("utf-8")
+    return tuple((Markup(text), _hash(text)) for text in (get_plotlyjs(), own))
+
+
+def _hash(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def document(title: str, parts: Parts) -> str:
+    """A complete page without other files or requests; without charts it has no script."""
+    shown = [p for p in parts if p]
+    scripts = _scripts() if any(map(_has_chart, shown)) else ()
+    return str(_template().render(title=title, parts=shown, scripts=scripts))
+
+
+def _has_chart(part: Part) -> bool:
+    return part.macro == "chart" or (part.macro == "section" and any(map(_has_chart, part.values[1])))  # type: ignore[call-overload]
+
+
+def header(
+    title: str, what: str = "", description: str = "", about: Mapping[str, object] | None = None
+) -> Part:
+    """The top of a report: its title, its kind, and facts about it."""
+    return Part("header", (title, what, description, about))
+
+
+def section(title: str, *parts: Part | None) -> Part | None:
+    """A section with its heading; none where it has no content."""
+    shown = [p for p in parts if p]
+    return Part("section", (title, shown)) if shown else None
+
+
+def subtitle(text: str) -> Part:
+    """A heading inside a section."""
+    return Part("subtitle", (text,))
+
+
+def paragraph(text: str, kind: str = "") -> Part | None:
+    """A paragraph; none where there is no text."""
+    return Part("paragraph", (text, kind)) if text else None
+
+
+def bullets(lines: Iterable[str | tuple[str, str]], kind: str = "") -> Part | None:
+    """A list of lines, some with a CSS class of their own; none where there is no line."""
+    pairs = [(line, "") if isinstance(line, str) else line for line in lines if line]
+    return Part("bullets", (pairs, kind)) if pairs else None
+
+
+def facts(pairs: Mapping[str, object]) -> Part:
+    """A list of names and values."""
+    return Part("facts", (pairs,))
+
+
+def table(rows: Filled | Sequence[Row], caption: str, long: Sequence[str] = ()) -> Part | None:
+    """A table whose first column heads its rows; ``long`` columns wrap.
+
+    >>> table([], "nothing") is None
+    True
+    """
+    if not rows:
+        return None
+    rows = rows.texts() if isinstance(rows, Filled) else rows
+    return Part("table", (list(rows[0]), rows, caption, long))
+
+
+def code(text: str) -> Part:
+    """Preformatted text, to be copied."""
+    return Part("code", (text,))
+
+
+def chart(title: str, figure: go.Figure, alt: str, note: str = "") -> Part:
+    """A figure under its title; ``alt`` describes it in words.
+
+    The script of Plotly that lies in the file draws it from ``<script type="application/json">``, in which
+    :mod:`plotly.io` writes no character that could end it.
+    """
+    drawn = go.Figure(figure).update_layout(template="none")
+    data = Markup(plotly.io.to_json(drawn, validate=False))
+    return Part("chart", (title, alt, data, note))
+
+
+CHECKS = Table[bool]("check", (Column("result", lambda ok: "passed" if ok else "FAILED"),))
+
+
+INTERVALS = (
+    "Intervals are at 95 % over replications, without correction for multiple comparisons: about one in "
+    "twenty excludes its true value by chance."
+)
+
+
+def report_header(provenance: About, what: str, more: Mapping[str, object]) -> Part | None:
+    """The top of a report with its provenance."""
+    about = {
+        "Made": provenance.made,
+        "By": f"Nona Planner {provenance.version}",
+        "Seed": provenance.seed,
+        "Version": provenance.hash,
+        **({"Models run as": provenance.runs_as} if provenance.runs_as else {}),
+        **more,
+    }
+    return header(provenance.name, what, provenance.description, about)
+
+
+def scenario_section(about: About, command: str, *arguments: str) -> Part | None:
+    """The scenario in full, and the command that does the same."""
+    files = (
+        f" It refers to files that must be in the same folder: {', '.join(about.files)}. "
+        "The scenario's bundle (.nona.zip) contains them."
+        if about.files
+        else ""
+    )
+    line = shlex.join(["nona", *command.split(), "scenario.yaml", *arguments])
+    return section(
+        "Reproduce this report",
+        paragraph(f"Save the scenario below as scenario.yaml.{files} Then:"),
+        code(line),
+        subtitle("scenario.yaml"),
+        code(about.yaml),
+    )

@@ -1,0 +1,169 @@
+"""Registries: things of one kind by name; what a strategy declares of itself, and its look on charts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from nona import app_root
+from nona.core.errors import NonaError
+from nona.core.options import Option, Setting, checked
+
+
+def load(place: str) -> Any:
+    """Return the object at ``module:name``; parts after a dot are attributes, a part with ``()`` is called.
+
+    Without a name, the module.
+
+    >>> load("nona.cluster.hardware.cluster:Network().discipline")
+    'fifo'
+    """
+    module, _, path = place.partition(":")
+    if module.startswith("evidence."):  # beside the package: in the checkout, or what the wheel has of it
+        root = str(app_root())
+        sys.path += [root] if root not in sys.path else []
+    value: Any = import_module(module)
+    for part in filter(None, path.split(".")):
+        value = getattr(value, part.removesuffix("()"))
+        value = value() if part.endswith("()") else value
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """``colour`` as ``#rrggbb``; ``dash`` and ``symbol`` as plotly names them."""
+
+    colour: str
+    dash: str
+    symbol: str
+
+
+class Named(Protocol):
+    """Anything that goes by a name."""
+
+    @property
+    def name(self) -> str:
+        """The name that people type."""
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Registry(Mapping[str, T]):
+    """Name → thing. What ships is there from the start; more may be added, for this process.
+
+    Parameters
+    ----------
+    kind
+        Kind of the things, in one or two words that begin an error: ``Scheduler``.
+    items
+        The things that ship, or name → place of each (:func:`load`), which is then imported when it is first
+        asked for.
+    error
+        The error that is raised for an unknown name or one that is taken.
+
+    >>> from types import SimpleNamespace
+    >>> tools = Registry("Tool", [SimpleNamespace(name="saw")])
+    >>> with tools.registered(SimpleNamespace(name="drill")):
+    ...     list(tools)
+    ['saw', 'drill']
+    >>> tools.find("drill")
+    Traceback (most recent call last):
+    nona.core.errors.NonaError: Tool 'drill' is not known; choose from saw.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        items: Iterable[T] | Mapping[str, str] = (),
+        error: Callable[[str], NonaError] = NonaError,
+    ) -> None:
+        self._kind, self._error = kind, error
+        self._items: dict[str, T | str] = {}
+        if isinstance(items, Mapping):
+            self._items |= items
+        else:
+            for item in items:
+                self.register(item)
+
+    def __getitem__(self, name: str) -> T:
+        item = self._items[name]
+        if isinstance(item, str):
+            item = self._items[name] = self._loaded(name, item)
+        return item
+
+    def _loaded(self, name: str, place: str) -> T:
+        thing: T = load(place)
+        if thing.name != name:
+            raise self._error(f"{self._kind} {name!r}: {place} is called {thing.name!r}; use one name.")
+        return thing
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def find(self, name: str) -> T:
+        """The thing called ``name``; for an unknown name an error that lists the known ones."""
+        if name not in self._items:
+            raise self._error(f"{self._kind} {name!r} is not known; choose from {', '.join(self._items)}.")
+        return self[name]
+
+    def register(self, item: T) -> T:
+        """Add a thing, for this process, under its own name; return it. A name that is taken is an error."""
+        if item.name in self._items:
+            raise self._error(
+                f"{self._kind} {item.name!r}: the name is taken; "
+                f"give the new {self._kind.lower()} another one."
+            )
+        self._items[item.name] = item
+        return item
+
+    def unregister(self, name: str) -> None:
+        """Take a thing out again; for an unknown name an error."""
+        self.find(name)
+        del self._items[name]
+
+    @contextmanager
+    def registered(self, *items: T) -> Iterator[None]:
+        """The things are registered within the ``with`` block only."""
+        with ExitStack() as added:
+            for item in items:
+                self.register(item)
+                added.callback(self.unregister, item.name)
+            yield
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """A way to decide: its declaration, for people and for lists.
+
+    ``name``, ``title``: as in the scenario file, and as in headings.
+    ``summary``, ``source``, ``adaptation``: one line each: what it does; where it comes from; what was
+        changed or assumed.
+    ``settings``: its options by name.
+    ``look``: on charts; without one it gets a spare look.
+    """
+
+    called: ClassVar[str] = "Policy"
+
+    name: str
+    summary: str
+    source: str
+    adaptation: str
+    title: str = ""
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    look: Look | None = None
+
+    @property
+    def defaults(self) -> dict[str, Option]:
+        return {name: setting.default for name, setting in self.settings.items()}
+
+    def chosen(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The value of each of its options; raises ``SimulationError`` for a wrong one."""
+        return checked(f"{self.called} {self.name!r}", self.settings, options)

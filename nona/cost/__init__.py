@@ -1,1 +1,0 @@
-"""Cost: model graph × device → seconds and bytes, with provenance."""

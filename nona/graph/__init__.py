@@ -1,1 +1,0 @@
-"""Model graphs: what is computed. One reader per file format, and algorithms on DAGs."""

@@ -1,1 +1,0 @@
-"""Hardware: where it can run. Devices with sources, MIG geometry, network, cluster."""

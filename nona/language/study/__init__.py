@@ -1,0 +1,1 @@
+"""From a scenario to runs and plans of language models."""

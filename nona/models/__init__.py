@@ -1,0 +1,1 @@
+"""Model graphs: read, cost, contract, decompose."""

@@ -1,0 +1,1 @@
+"""Contraction rules and the contracted graph."""

@@ -1,1 +1,0 @@
-"""Placement: probabilities of configurations with the least mean JCT, with a certificate."""

@@ -1,1 +1,0 @@
-"""Solvers: the point of least mean JCT, certified or for comparison, by name."""

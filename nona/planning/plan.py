@@ -1,0 +1,414 @@
+"""A plan from beginning to end: search, headroom, failures, servers by hour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from nona.core.errors import ScenarioError
+from nona.core.experiments import ProcessPool, do_nothing
+from nona.core.least import driven, edge, halfway, least
+from nona.models.times_report import LEVEL
+from nona.planning import written as planning_written
+from nona.planning.chains import Chain, ChainKey, with_count
+from nona.planning.offers import Option
+from nona.planning.planner import Planner, RunPool, Tell
+from nona.planning.question import MILLE, losses, question_now, question_of, same_option
+from nona.planning.results import (
+    CountRange,
+    PlanFailure,
+    PlanLoad,
+    PlanOption,
+    PlanOutcome,
+    PlanReport,
+    PlanWeek,
+)
+from nona.planning.trials import Known, Trial, models_of, ruled_out, shares_of
+from nona.planning.week import Profile, schedule_hours
+from nona.queries.study.facts import about
+from nona.queries.study.preparation import Study
+from nona.scenario.lookup import Sources
+from nona.scenario.schema import Scenario
+
+PlanStage = Literal["search", "times", "present", "headroom", "failures", "week"]
+_WORDS: dict[PlanStage, str] = {
+    "search": "",
+    "times": "If times are off: ",
+    "present": "The present cluster: ",
+    "headroom": "More traffic: ",
+    "failures": "Failures: ",
+    "week": "Servers by hour: ",
+}
+_BEGINS = {"search": 0.0, "times": 0.7, "present": 0.7, "headroom": 0.75, "failures": 0.85, "week": 0.9}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanProgress:
+    """A report during a plan.
+
+    ``stage``: ``search``: for the cheapest option; the same if ``times`` are off, where one group grows;
+        the ``present`` cluster; then what is asked of the answer: its ``headroom``, what ``failures`` leave,
+        and the ``week``.
+    ``last``: what was looked at last, with its verdict.
+    ``settled``, ``of``: kinds of cluster of which nothing is left to look at, and all that are known to be
+        looked at.
+    ``share``: a guess of how much of the next one, or of a later stage, is done.
+    """
+
+    stage: PlanStage
+    last: str = ""
+    settled: int = 0
+    of: int = 0
+    share: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """The report in words.
+
+        >>> PlanProgress("search", "3 × l4, nona: keeps after 16 runs", 2, 7).text
+        '3 × l4, nona: keeps after 16 runs; 2 of 7 kinds of cluster settled'
+        """
+        if self.stage != "search":
+            return f"{_WORDS[self.stage]}{self.last or 'begins'}"
+        if not self.of:
+            return self.last or "Options are ordered by prediction"
+        left = f"{self.settled} of {self.of} kinds of cluster settled"
+        return "; ".join(part for part in (self.last, left) if part)
+
+    @property
+    def whole(self) -> float:
+        """A guess of the share that is done: nobody knows how many runs a verdict takes.
+
+        >>> PlanProgress("search", "", 1, 3, 0.5).whole, PlanProgress("week", share=0.5).whole
+        (0.35, 0.95)
+        """
+        if self.stage == "search":
+            return _BEGINS["times"] * min(1.0, (self.settled + self.share) / max(self.of, 1))
+        begin = _BEGINS[self.stage]
+        return begin + (min((b for b in _BEGINS.values() if b > begin), default=1.0) - begin) * self.share
+
+
+CLOSE = 1.02  # the headroom is known to 2 %
+MOST_LOAD = 1000  # times the traffic, where no load of the executors bounds it
+AROUND = 1.1  # the first two factors lie so far around the predicted edge
+DOWN = 64  # a factor without a lower one that keeps: the next is the root of this part of it
+MOST_RUNS = 16  # replications of a factor, or twice as many as the answer's own verdict took,
+LIMIT = 128  # but no more than these
+
+
+def headroom(planner: Planner, option: Option) -> float:
+    """The largest factor on the traffic, to 2 %, at which the option was seen to keep all.
+
+    It ends at the load of the executors: above that nothing keeps. From 1 downwards where the option does not
+    keep as it is. 0 where no factor down to a thousandth keeps.
+    """
+
+    def keeps(load: int) -> bool:
+        (evidence,) = judged(planner, [Trial(option, load)])
+        return evidence.verdict == "keeps"
+
+    now = planner.of(option).verdict == "keeps"
+    low, high = (MILLE, _ruled_out(planner, option)) if now else (0, MILLE)
+    predicted, _ = driven(edge(1, high, halfway), lambda load: planner.prediction.margin(option, load) >= 1)
+    found, _ = driven(edge(low, high, partial(_factor_between, predicted)), keeps)
+    return found / MILLE
+
+
+def _factor_between(predicted: int, low: int, high: int) -> int | None:
+    """A factor on either side of the predicted edge, then the geometric middle of two, in thousandths.
+
+    >>> _factor_between(1500, 1000, 4000), _factor_between(1500, 1000, 1650)
+    (1650, 1364)
+    >>> _factor_between(1500, 1364, 1650)
+    1500
+    >>> _factor_between(1500, 1000, 1020) is None
+    True
+    """
+    if high - low <= 1 or high <= CLOSE * low:
+        return None
+    around = (round(predicted * AROUND), round(predicted / AROUND))
+    middle = round(math.sqrt(max(low, high / DOWN) * high))
+    return next((load for load in around if low < load < high), min(max(middle, low + 1), high - 1))
+
+
+def _ruled_out(planner: Planner, option: Option) -> int:
+    """The least factor that loads the executors to their capacity, in thousandths; else the most to try."""
+    full_at = planner.bounds.full_at(option)
+    return MOST_LOAD * MILLE if full_at is None else max(MILLE + 1, math.ceil(MILLE * full_at))
+
+
+def judged(planner: Planner, trials: Sequence[Trial]) -> list[Known]:
+    """Look at these trials until each verdict stands or looks are used up; return the evidence."""
+    for trial in trials:
+        excluded = planner.bounds.excluded(trial.option, trial.load)
+        if trial not in planner.known and excluded is not None:
+            planner.known[trial] = ruled_out(excluded)
+    most = _most_runs(planner)
+    while True:
+        left = [t for t in trials if not planner.decided(planner.known.get(t, Known()), most)]
+        if not left:
+            return [planner.known[t] for t in trials]
+        planner.look(left)
+
+
+def _most_runs(planner: Planner) -> int:
+    """Replications of a trial: one nearer to its targets than the answer is not decided by fewer than it."""
+    own = 0 if planner.best is None else len(planner.of(planner.best).seen)
+    return min(max(MOST_RUNS, min(2 * own, LIMIT)), planner.question.spec.replications)
+
+
+def loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
+    """The factors that were looked at, ascending."""
+    rate = planning_written.queries_per_s(planner.bounds)
+    rows = sorted(
+        ((t.load, k) for t, k in planner.known.items() if t.option == option and k.seen),
+        key=lambda pair: pair[0],
+    )
+    return tuple(
+        PlanLoad(
+            factor=load / MILLE,
+            verdict=evidence.verdict,
+            models=models_of(planner.question, evidence),
+            cost_per_million=planning_written.cost_per_million(
+                planner.question, option, evidence.moved, rate * load / MILLE
+            ),
+            shares=shares_of(planner.question, evidence),
+            replications=len(evidence.seen),
+        )
+        for load, evidence in rows
+    )
+
+
+def failures(planner: Planner, option: Option) -> tuple[PlanFailure, ...]:
+    """The option without one server of each offer, and without one rack where there are racks."""
+    question = planner.question
+    rows = []
+    for loss in (*losses(question, option, "server"), *losses(question, option, "rack")):
+        if not loss.rest.used:
+            rows.append(PlanFailure(lost=loss.text, servers=(), verdict="misses"))
+            continue
+        (evidence,) = judged(planner, [Trial(loss.rest, MILLE)])
+        rows.append(
+            PlanFailure(
+                lost=loss.text,
+                servers=planning_written.servers_of(question, loss.rest),
+                verdict=evidence.verdict,
+                shares=shares_of(question, evidence),
+            )
+        )
+    return tuple(rows)
+
+
+class Present:
+    """The cluster as it is, judged as an option is."""
+
+    def __init__(self, planner: Planner, asked: Scenario) -> None:
+        question, counts = question_now(planner.question, asked)
+        self.planner = Planner(question, planner.pool, planner.check)
+        self._whole = planner
+        options = [Option(counts, s) for s in range(len(question.ways))]
+        self._options = sorted(options, key=lambda o: -self.planner.prediction.margin(o))
+        """One for each scheduler, those with the best prediction first."""
+
+    def predicted(self) -> PlanOption:
+        """The row before any run."""
+        return planning_written.option_row(self.planner, self._options[0], Known())
+
+    def judged(self) -> PlanOption:
+        """The row under the first scheduler that keeps; without one under the best by verdict."""
+        rows = []
+        for option in self._options:
+            rows.append(planning_written.option_row(self.planner, option, self._known(option)))
+            if rows[-1].verdict == "keeps":
+                break
+        return min(rows, key=lambda row: ("keeps", "open", "misses").index(row.verdict))
+
+    def _known(self, option: Option) -> Known:
+        """Return the evidence of the search if this is one of its options, else that of own runs."""
+        own = same_option(self._whole.question, self.planner.question, option)
+        if own is not None and own in self._whole.asked and not self._whole.undecided(own):
+            return self._whole.judged(own)
+        while left := self.planner.undecided(option, _most_runs(self.planner)):
+            self.planner.look(left)
+        return self.planner.judged(option)
+
+
+LEVELS = 8  # steps of traffic between none and the peak: each hour is served as its step's upper end
+
+
+def _week_of(planner: Planner, option: Option, profile: Profile) -> PlanWeek:
+    """Cost of a week with the answer all the time, and with as many servers as each hour needs.
+
+    The count of the offer that costs most in the answer varies, the others stay. Hours are served in eight
+    steps of traffic; a step needs the least count that was seen to keep all targets at its upper end.
+    """
+    question = planner.question
+    growing = [k for k in option.used if k in question.growing]
+    varied = max(growing, key=lambda k: (option.counts[k] * question.offers[k].price, k))
+    steps = [max(1, math.ceil(LEVELS * f / profile.peak - 1e-9)) for f in profile.factors]
+    needed = _counts(planner, option, varied, sorted(set(steps), reverse=True))
+    counts = [needed[step] for step in steps]
+    startup_h = question.spec.startup / 3600
+    price = question.offers[varied].price
+    rest = question.cost(with_count(option, varied, 0))
+    whole = question.cost(option)
+    return PlanWeek(
+        factors=profile.factors,
+        peak=profile.peak,
+        gpu=question.offers[varied].gpu,
+        mig=question.offers[varied].mig,
+        servers=tuple(counts),
+        startup_s=question.spec.startup,
+        constant_cost=len(counts) * whole,
+        schedule_cost=len(counts) * rest + price * schedule_hours(counts, startup_h),
+    )
+
+
+def _counts(planner: Planner, option: Option, varied: int, steps: list[int]) -> dict[int, int]:
+    """The least count for each step of the traffic, from the peak downwards."""
+    counts: dict[int, int] = {}
+    most = option.counts[varied]
+    for step in steps:
+        load = math.ceil(MILLE * step / LEVELS)
+        if step < LEVELS:
+            most = _least(planner, option, varied, most, load)
+        counts[step] = most
+    return counts
+
+
+def _least(planner: Planner, option: Option, varied: int, most: int, load: int) -> int:
+    """The least count that keeps at a load; ``most`` is enough for a higher one."""
+    floor = 1 if len(option.used) == 1 else 0  # the others alone may do
+    start = max(1, math.ceil(most * load / MILLE) - floor + 1)
+
+    def survives(wanted: int) -> bool:
+        return _survives(planner, with_count(option, varied, wanted + floor - 1), load)
+
+    found = driven(least(most - floor, start), survives)
+    return most if found is None else found + floor - 1
+
+
+def _survives(planner: Planner, option: Option, load: int) -> bool:
+    """Return whether an option was seen to keep at a load, with the failures that it must survive."""
+    rests = [loss.rest for loss in losses(planner.question, option, planner.question.spec.survive)]
+    if not all(rest.used for rest in rests):
+        return False
+    return all(k.verdict == "keeps" for k in judged(planner, [Trial(o, load) for o in (option, *rests)]))
+
+
+_NO_SOURCES = Sources()
+OnTable = Callable[[PlanReport, PlanProgress], None]
+
+
+def plan(
+    scenario: Scenario,
+    sources: Sources = _NO_SOURCES,
+    *,
+    workers: int = 1,
+    pool: RunPool | None = None,
+    check: Callable[[], None] = do_nothing,
+    on_table: OnTable = do_nothing,
+    further: bool = True,
+) -> PlanReport:
+    """The cheapest servers and scheduler that keep the targets of the scenario's part ``plan``.
+
+    ``workers``: processes; what is found does not depend on it. ``pool`` takes their place.
+    ``check``: called now and then; what it raises (``Cancelled``) ends the work and comes out.
+    ``on_table``: called with all that is known so far and how far the work is: at first the options by
+        prediction, then whenever a look at an option has ended. Who cancels keeps the last of these reports.
+    ``further``: also look for the headroom of the answer, and at its failures and its week.
+
+    Raises ``NonaError`` for a question that cannot be asked, in one line.
+    """
+    question = question_of(scenario, sources)
+    if pool is None and workers > 1:
+        with ProcessPool(workers) as processes:
+            return plan(scenario, sources, pool=processes, check=check, on_table=on_table, further=further)
+    planner = Planner(question, pool, check)
+    written = planning_written.Written(planner)
+
+    def begin(stage: PlanStage, of: Planner = planner) -> Tell:
+        def tell(share: float, last: str) -> None:
+            progress = PlanProgress(stage, last, len(planner.settled), planner.chains_known, share)
+            on_table(written.report(), progress)
+
+        of.follow(tell)
+        tell(0.0, "")
+        return tell
+
+    present = _present(planner, scenario)
+    if present is not None:
+        written.present = present.predicted()
+    begin("search")
+    if question.spec.group is not None:
+        planner.guess_closer()
+    planner.search()
+    ranges = {}
+    if question.spec.group is not None:
+        ranges = _if_times_off(planner, begin("times"))
+    if present is not None:
+        begin("present", present.planner)
+        written.present = present.judged()
+    if planner.best is None or not further:
+        return written.report(planning_written.Further(ranges=ranges))
+    begin("headroom")
+    factor = headroom(planner, planner.best)
+    begin("failures")
+    lost = failures(planner, planner.best)
+    week = None
+    if question.profile is not None:
+        begin("week")
+        week = _week_of(planner, planner.best, question.profile)
+    loads = loads_of(planner, planner.best)
+    return written.report(planning_written.Further(factor, loads, lost, week, ranges))
+
+
+RANGED = 32  # runs, at most, of an option with times that are off
+
+
+def _if_times_off(planner: Planner, tell: Tell) -> dict[ChainKey, CountRange]:
+    """The fewest servers with all modelled times at the one and at the other end of their intervals."""
+    kept = {s.chain: s.found for s in planner.settled if s.found is not None}
+    low, high = (_counts_if_off(planner, kept, times, tell) for times in ("short", "long"))
+    return {key: CountRange(low=low[key], high=high[key], level=LEVEL) for key in low}
+
+
+def _counts_if_off(
+    planner: Planner, kept: Mapping[Chain, int], times: Literal["short", "long"], tell: Tell
+) -> dict[ChainKey, int | None]:
+    """The same search from the counts that the work asks for then; empty where no time is modelled."""
+    question = planner.question
+    runs = min(RANGED, question.spec.replications)
+    spec = question.spec.model_copy(update={"replications": runs})
+    off = Planner(replace(question, times=times, spec=spec), planner.pool, planner.check)
+    off.follow(lambda share, last: tell(0.0, f"{times} times, {last}"))
+    if np.array_equal(off.bounds.work(Option(())), planner.bounds.work(Option(()))):
+        return {}
+    guesses = {c.key: _scaled(planner, off, c.option(count), count) for c, count in kept.items()}
+    off.pure = [replace(c, guess=guesses[c.key]) for c in off.pure if c.key in guesses]
+    off.search()
+    return {s.chain.key: s.found for s in off.settled}
+
+
+def _scaled(planner: Planner, off: Planner, option: Option, count: int) -> int:
+    return math.ceil(count * off.bounds.load(option) / planner.bounds.load(option))
+
+
+def _present(planner: Planner, scenario: Scenario) -> Present | None:
+    """The cluster as it is; ``None`` where it has no price, or is one of the options."""
+    if planner.question.spec.group is not None:
+        return None
+    try:
+        return Present(planner, scenario)
+    except ScenarioError:
+        return None
+
+
+def plan_outcome(study: Study, report: PlanReport, made_at: str) -> PlanOutcome:
+    """A plan with its provenance."""
+    return PlanOutcome(about=about(study, made_at), report=report, models=study.scenario.labels)

@@ -1,0 +1,343 @@
+"""The question of a plan: targets, offers and schedulers; an option opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nona.cluster.hardware.device import find_device, user_devices
+from nona.core.errors import ScenarioError
+from nona.planning.offers import Offer, Option, Target
+from nona.planning.results import PlanOption
+from nona.planning.servers import alike, expanded, group_offer, offers_of, servers_now, with_prices
+from nona.planning.week import Profile, is_table, profile_of_trace, read_profile
+from nona.queries.schedulers.registry import get_scheduler
+from nona.queries.study.cache import StudyCache
+from nona.queries.study.preparation import Study, Times, prepare, with_times_off
+from nona.queries.sweeps.numbers import LOAD, number_named
+from nona.scenario.lookup import Sources
+from nona.scenario.plan import BatchOfferSpec, PlanSpec, Survival, TargetSpec
+from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.scenario.traces import read_trace
+from nona.scenario.values import NamedSpec
+
+MILLE = 1000  # a factor on the traffic is a whole number of thousandths
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A scheduler, and the batches that executors take under it; ``None``: as the workload's rows say."""
+
+    scheduler: NamedSpec
+    batches: BatchOfferSpec | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{self.scheduler.name}{'' if self.batches is None else f' with {self.batches.text}'}"
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """All that a plan depends on; ``targets`` all hold at once.
+
+    ``scenario`` has the traffic of the profile's peak. The scheduler of an option is one of ``ways``.
+    ``stay``: servers of each offer that every option has; ``growing``: the offers of which it has more.
+    ``times``: those of which tasks are taken.
+    """
+
+    scenario: Scenario
+    sources: Sources
+    spec: PlanSpec
+    targets: tuple[Target, ...]
+    offers: tuple[Offer, ...]
+    ways: tuple[Way, ...]
+    stay: tuple[int, ...]
+    growing: tuple[int, ...]
+    profile: Profile | None = None
+    times: Times = "stated"
+
+    @property
+    def mean_over_peak(self) -> float:
+        """Mean traffic of the week over that of its peak, for which ``scenario`` is sized."""
+        return 1.0 if self.profile is None else self.profile.mean / self.profile.peak
+
+    @property
+    def alpha(self) -> float:
+        """The error allowed to each verdict."""
+        return 1 - self.spec.confidence
+
+    @property
+    def asked(self) -> tuple[float, ...]:
+        """The share, or the mean, that each target asks for."""
+        return tuple(t.asked for t in self.targets)
+
+    def cost(self, option: Option) -> float:
+        """Price per hour of an option's servers."""
+        return option.cost(self.offers)
+
+    def scenario_of(self, option: Option, load: int = MILLE) -> Scenario:
+        """The scenario on an option, with ``load`` thousandths of its traffic."""
+        groups = tuple(
+            ServerGroupSpec(count=n, gpu=o.gpu, gpus=o.gpus, vcpus=o.vcpus, mig=o.mig, mps=o.mps)
+            for n, o in zip(option.counts, self.offers, strict=True)
+            if n
+        )
+        now = self.scenario.cluster
+        if self.spec.group is not None:
+            groups += tuple(group for group in now.servers if group.engine is not None)
+        way = self.ways[option.scheduler]
+        changed = _batched(self.scenario, way.batches).model_copy(
+            update={
+                "cluster": now.model_copy(update={"servers": groups}),
+                "schedulers": (way.scheduler,),
+                "plan": None,
+            }
+        )
+        return changed if load == MILLE else number_named(changed, LOAD).set(changed, load / MILLE)
+
+    def study_of(self, option: Option, load: int = MILLE, cache: StudyCache | None = None) -> Study:
+        """Prepare that scenario, with times as the question takes them."""
+        study = prepare(self.scenario_of(option, load), self.sources, cache)
+        return study if self.times == "stated" else with_times_off(study, self.times)
+
+
+def _batched(scenario: Scenario, batches: BatchOfferSpec | None) -> Scenario:
+    return scenario if batches is None else scenario.with_batches(batches.size, batches.delay)
+
+
+def question_of(scenario: Scenario, sources: Sources) -> Question:
+    """The question that a scenario asks; what its ``plan`` leaves out is taken from the scenario.
+
+    Without offers those of the cluster as it is are on offer.
+
+    Raises ``ScenarioError`` for a target of a model that is not there, no target at all, or an offer without
+    a price. Raises ``HardwareError`` or ``SimulationError`` for an unknown device, layout or scheduler.
+    """
+    spec = scenario.plan or PlanSpec()
+    if scenario.language and scenario.workload and spec.group is None:
+        raise ScenarioError(
+            ["plan: it is for rows of tasks; take the rows with llm into a scenario of their own."]
+        )
+    _check_names(scenario, spec)
+    _check_racks(scenario, spec)
+    profile = _profile(scenario, spec, sources)
+    at_peak = scenario if profile is None else number_named(scenario, LOAD).set(scenario, profile.peak)
+    offers, stay, growing = _on_offer(scenario, spec)
+    return Question(
+        scenario=at_peak,
+        sources=sources,
+        spec=spec,
+        targets=_targets(scenario, spec),
+        offers=offers,
+        ways=tuple(Way(s, b) for s in spec.schedulers for b in spec.batches or (None,)),
+        stay=stay,
+        growing=growing,
+        profile=profile,
+    )
+
+
+def _on_offer(
+    scenario: Scenario, spec: PlanSpec
+) -> tuple[tuple[Offer, ...], tuple[int, ...], tuple[int, ...]]:
+    """All servers of an option, how many of each stay, and the places of those that grow."""
+    grows, groups = spec.group, scenario.cluster.servers
+    if grows is None:
+        offers = offers_of(scenario, spec)
+        return offers, (0,) * len(offers), tuple(range(len(offers)))
+    if grows >= len(groups):
+        raise ScenarioError([f"plan.group: there is no cluster.servers[{grows}]; choose another group."])
+    if groups[grows].engine is not None:
+        raise ScenarioError(
+            [f"plan.group: cluster.servers[{grows}] has an engine; choose a group that runs tasks."]
+        )
+    spec, priced = with_prices(spec, [*(o.gpu for o in spec.offers), *(g.gpu for g in groups)])
+    in_its_place = spec.model_copy(update={"offers": spec.offers or (group_offer(groups[grows]),)})
+    servers: list[tuple[Offer, int]] = []
+    growing = range(0)
+    for place, group in enumerate(groups):
+        if place == grows:
+            grown = offers_of(scenario, in_its_place)
+            growing = range(len(servers), len(servers) + len(grown))
+            servers += [(offer, 0) for offer in grown]
+        elif group.engine is None:
+            servers.append((next(expanded(scenario, spec, group_offer(group))), group.count))
+    offers = tuple(offer if priced else replace(offer, price=0.0) for offer, _ in servers)
+    return offers, tuple(count for _, count in servers), tuple(growing)
+
+
+def _check_names(scenario: Scenario, spec: PlanSpec) -> None:
+    """Check that schedulers and devices exist, and that nothing is asked for twice."""
+    for scheduler in spec.schedulers:
+        get_scheduler(scheduler.name)
+    own = user_devices(scenario.cluster.devices)
+    for gpu in spec.prices.gpus:
+        find_device(gpu, own)
+    for key, names in (
+        ("schedulers", [s.name for s in spec.schedulers]),
+        ("batches", [batches.text for batches in spec.batches]),
+    ):
+        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        if twice is not None:
+            raise ScenarioError([f"plan.{key}: {twice} is there twice; keep one of them."])
+
+
+def _check_racks(scenario: Scenario, spec: PlanSpec) -> None:
+    if spec.survive == "rack" and scenario.cluster.network.racks is None:
+        raise ScenarioError(
+            [
+                "plan.survive: 'rack' needs racks, and the cluster has none; "
+                "give cluster.network.racks, or choose 'server'."
+            ]
+        )
+
+
+def _profile(scenario: Scenario, spec: PlanSpec, sources: Sources) -> Profile | None:
+    if spec.profile is None:
+        return None
+    data, rate = sources.read(spec.profile), sum(row.rate for row in scenario.workload)
+    if is_table(data):
+        return read_profile(data, spec.profile, rate)
+    return profile_of_trace(read_trace(data, spec.profile), rate, spec.profile)
+
+
+def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[Target, ...]:
+    unknown = [name for name in spec.targets if name not in scenario.labels]
+    if unknown:
+        raise ScenarioError(
+            [
+                f"plan.targets: {unknown[0]!r} is not a row of the workload ({', '.join(scenario.labels)}); "
+                "correct the name."
+            ]
+        )
+    targets: list[Target] = []
+    for j, name in enumerate(scenario.labels):
+        asked, slo_s = spec.targets.get(name, TargetSpec()), scenario.workload[j].slo
+        hit = asked.share(spec.hit)
+        if hit is not None and slo_s is not None:
+            targets.append(Target.of_hits(j, hit, slo_s))
+        elif isinstance(asked.hit, float):
+            raise ScenarioError([f"plan.targets.{name}: hit needs an SLO; give the row an slo, or p99."])
+        if asked.mean is not None:
+            targets.append(Target.of_mean(j, asked.mean))
+        if asked.of_requests:
+            raise ScenarioError(
+                [f"plan.targets.{name}: ttft and tpot are times of rows with llm; give mean, p95 or p99."]
+            )
+        targets += [Target.of_percentile(j, p, bound) for p, bound in asked.percentiles().items()]
+    if not targets:
+        raise ScenarioError(
+            ["plan: no model has an SLO or a target, so that everything keeps them; give a row an slo."]
+        )
+    return tuple(targets)
+
+
+def question_now(question: Question, asked: Scenario) -> tuple[Question, tuple[int, ...]]:
+    """The question with the cluster of ``asked`` alone on offer, and its servers of each kind."""
+    servers = servers_now(asked)
+    ways = tuple(Way(w.scheduler) for w in question.ways if w.batches == question.ways[0].batches)
+    stay, growing = (0,) * len(servers), tuple(range(len(servers)))
+    now = replace(question, offers=tuple(servers), ways=ways, stay=stay, growing=growing)
+    return now, tuple(servers.values())
+
+
+def same_option(question: Question, now: Question, option: Option) -> Option | None:
+    """An option of ``now`` as one of ``question``, if everything in it is on offer there."""
+    counts = [0] * len(question.offers)
+    for server, count in zip(now.offers, option.counts, strict=True):
+        place = next((k for k, o in enumerate(question.offers) if alike(o, server)), None)
+        if place is None:
+            return None
+        counts[place] = count
+    way = now.ways[option.scheduler]
+    if way not in question.ways:
+        return None
+    return Option(tuple(counts), question.ways.index(way))
+
+
+def opened(scenario: Scenario, option: PlanOption) -> Scenario:
+    """The scenario with the option's servers, and its scheduler before the scenario's others.
+
+    The traffic stays as it is, also where the plan is sized for the peak of a week. Where one group grows,
+    the others stay.
+    """
+    group = scenario.plan.group if scenario.plan else None
+    groups = tuple(
+        ServerGroupSpec(count=s.count, gpu=s.gpu, gpus=s.gpus, vcpus=s.vcpus, mig=s.mig, mps=s.mps)
+        for s in (option.servers if option.grown is None else (option.grown,))
+    )
+    if option.grown is not None and group is not None:
+        groups = (*scenario.cluster.servers[:group], *groups, *scenario.cluster.servers[group + 1 :])
+    cluster = scenario.cluster.model_copy(update={"servers": groups})
+    asked = scenario.plan.schedulers if scenario.plan else ()
+    own = entry_named(asked, option.scheduler)
+    batched = scenario if option.batch is None else scenario.with_batches(option.batch, option.delay_s)
+    return with_first(batched.model_copy(update={"cluster": cluster}), own)
+
+
+def entry_named(entries: Sequence[NamedSpec], name: str) -> NamedSpec:
+    """The scheduler's entry among these, with its options; one without options where it has none."""
+    return next((entry for entry in entries if entry.name == name), NamedSpec(name=name))
+
+
+def with_first(scenario: Scenario, scheduler: NamedSpec) -> Scenario:
+    """The scenario with a scheduler before its others."""
+    others = tuple(s for s in scenario.schedulers if s.name != scheduler.name)
+    return scenario.model_copy(update={"schedulers": (scheduler, *others)})
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A failure in words, and the rest of the option after it."""
+
+    text: str
+    rest: Option
+
+
+def losses(question: Question, option: Option, of: Survival) -> tuple[Loss, ...]:
+    """The failures of one server or one rack; of several that differ only in size the largest.
+
+    Servers stand in racks in the order of the offers, as the cluster of an option has them.
+    """
+    if of == "nothing":
+        return ()
+    names = [offer.text for offer in question.offers]
+    if of == "server":
+        taken = [tuple(int(k == j) for j in range(len(names))) for k in option.used]
+        return tuple(Loss(f"one server of {names[t.index(1)]}", _without(option, t)) for t in taken)
+    racks = question.scenario.cluster.network.racks
+    return tuple(
+        Loss(_rack_text(names, t), _without(option, t)) for t in _racks(option, racks.size if racks else 0)
+    )
+
+
+def _racks(option: Option, size: int) -> list[tuple[int, ...]]:
+    """Count the servers of each offer in the racks; without racks that hold no more than another one.
+
+    >>> _racks(Option((3, 6)), 4)  # the third rack has one of the second kind
+    [(0, 4), (3, 1)]
+    """
+    if not size:
+        return []
+    offer = np.repeat(np.arange(len(option.counts)), option.counts)
+    counts = np.zeros((-(-len(offer) // size), len(option.counts)), dtype=np.int64)
+    np.add.at(counts, (np.arange(len(offer)) // size, offer), 1)
+    racks = np.unique(counts, axis=0)
+    within = (racks[:, None] <= racks[None, :]).all(axis=2).sum(axis=1)  # each lies within itself
+    return [tuple(rack) for rack in racks[within == 1].tolist()]
+
+
+def _rack_text(names: list[str], taken: tuple[int, ...]) -> str:
+    """A rack by the servers in it.
+
+    >>> _rack_text(["l4", "t4"], (0, 4)), _rack_text(["l4", "t4"], (1, 3))
+    ('one rack of t4', 'one rack of 1 × l4 + 3 × t4')
+    """
+    kinds = [(n, name) for n, name in zip(taken, names, strict=True) if n]
+    return f"one rack of {kinds[0][1] if len(kinds) == 1 else ' + '.join(f'{n} × {k}' for n, k in kinds)}"
+
+
+def _without(option: Option, taken: tuple[int, ...]) -> Option:
+    counts = tuple(n - t for n, t in zip(option.counts, taken, strict=True))
+    return Option(counts, option.scheduler)

@@ -1,0 +1,437 @@
+"""Trials of options: how long a run is, replications, what is known so far.
+
+Near saturation queues take long to grow, and a run that begins empty ends before jobs are late: the option
+would seem to keep its targets. The time scale is the relaxation time, that of M/M/1 with the speed of the
+whole cluster: 1/(√μ − √λ)². In it λ/(√μ − √λ)² = ρ/(1 − √ρ)² jobs arrive, whatever the rates. Several
+servers take longer, so that this is a necessary condition only.
+
+Source of the relaxation time: Abate and Whitt, Transient behavior of the M/M/1 queue: starting at the
+origin, Queueing Systems 2, 1987.
+
+All random streams are named after the workload's rows and the scenario's seed, so all options see the same
+arrivals and service draws (common random numbers).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nona.core.document import UNKNOWN, Estimate, Verdict, number
+from nona.core.errors import PlacementError
+from nona.core.experiments import Key
+from nona.core.tables import kept_text
+from nona.core.units import format_time
+from nona.core.verdict import (
+    FIRST,
+    LEVELS,
+    Counts,
+    Evidence,
+    Means,
+    estimate_of,
+    looks_within,
+    of_all,
+    replications_needed,
+    verdicts,
+)
+from nona.planning.chains import Bounds, Excluded
+from nona.planning.offers import Option, Target
+from nona.planning.question import MILLE, Question
+from nona.planning.results import By, PlanModel
+from nona.queries.schedulers.base import Prepared, Scheduler
+from nona.queries.schedulers.registry import get_scheduler
+from nona.queries.simulation.collected import QuantileSketch, in_time
+from nona.queries.simulation.records import Records
+from nona.queries.simulation.run import RunOptions, simulate_run
+from nona.queries.study.cache import Recent, StudyCache
+from nona.queries.study.placements import place
+from nona.queries.study.preparation import Study
+from nona.queries.study.rehearsal import QUICK_ROUNDS, rehearsed
+
+RELAXATIONS = 3  # that a run covers
+MOST_JOBS = 50_000  # of a run that is lengthened
+
+
+def _least_jobs(utilization: float) -> float:
+    """Jobs of a run that covers three relaxation times: 3ρ/(1 − √ρ)².
+
+    >>> round(_least_jobs(0.5)), round(_least_jobs(0.95)), _least_jobs(1.0)
+    (17, 4445, inf)
+    """
+    slack = 1 - math.sqrt(min(max(utilization, 0.0), 1.0))
+    return RELAXATIONS * utilization / slack**2 if slack > 0 else math.inf
+
+
+def _run_jobs(bounds: Bounds, option: Option, load: int) -> int:
+    """Jobs of a run with ``load`` thousandths of the traffic: the scenario's, more near saturation."""
+    asked = bounds.question.scenario.simulation.jobs
+    needed = _least_jobs(_utilization_of(bounds, option, load))
+    return max(asked, math.ceil(min(needed, MOST_JOBS)))
+
+
+def _utilization_of(bounds: Bounds, option: Option, load: int) -> float:
+    """The least utilisation that any scheduler can reach."""
+    return bounds.background + (bounds.load(option) - bounds.background) * load / MILLE
+
+
+KEPT = 6  # prepared options that a process keeps
+LONG = 200_000  # jobs of a run that is watched while it goes on: watching costs more than a short run
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """One replication of an option.
+
+    ``arrived``, ``within`` (by its SLO), ``means_s`` and ``sketches`` are by model, ``hits`` by target;
+    ``moved`` are bytes/s over the link beside the background.
+    """
+
+    arrived: tuple[int, ...]
+    within: tuple[int, ...]
+    means_s: tuple[float, ...]
+    hits: tuple[int, ...]
+    sketches: tuple[QuantileSketch, ...]
+    overloaded: bool
+    utilization: float
+    moved: float
+
+
+@dataclass(frozen=True, slots=True)
+class Impossible:
+    """The option cannot be run: it has no placement with a steady state."""
+
+    reason: str
+
+
+Run = Seen | Impossible
+
+
+def ends(run: Run) -> bool:
+    """Whether a run decides its option: it cannot keep."""
+    return isinstance(run, Impossible) or run.overloaded
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The share of a key's replications that have ended."""
+
+    fraction: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """An option with ``load`` thousandths of the traffic."""
+
+    option: Option
+    load: int
+
+
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """Trials as whole numbers, so that keys of a work name them: digits of mixed radix.
+
+    >>> numbering = Numbering(offers=2, schedulers=3, most=100)
+    >>> trial = Trial(Option((7, 100), 2), 1310)
+    >>> numbering.trial(numbering.number(trial)) == trial
+    True
+    """
+
+    offers: int
+    schedulers: int
+    most: int
+
+    def number(self, trial: Trial) -> int:
+        number = trial.load
+        option = trial.option
+        for count in reversed(option.counts):
+            number = number * (self.most + 1) + count
+        return number * self.schedulers + option.scheduler
+
+    def trial(self, number: int) -> Trial:
+        number, scheduler = divmod(number, self.schedulers)
+        counts = []
+        for _ in range(self.offers):
+            number, count = divmod(number, self.most + 1)
+            counts.append(count)
+        return Trial(Option(tuple(counts), scheduler), number)
+
+
+class OptionRuns:
+    """The work: key (number of the trial, number of the look's quarter) → four replications.
+
+    A process keeps what it prepared; that is not sent with the work.
+    """
+
+    reporting = True
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.numbering = _numbering_of(question)
+        self._start()
+
+    def __getstate__(self) -> Question:
+        return self.question
+
+    def __setstate__(self, question: Question) -> None:
+        self.question, self.numbering = question, _numbering_of(question)
+        self._start()
+
+    def _start(self) -> None:
+        self._cache = StudyCache()
+        self._ready = Recent[Any](KEPT)
+
+    @cached_property
+    def _bounds(self) -> Bounds:
+        return Bounds(self.question, self._cache)
+
+    def run(self, key: Key, on_progress: Callable[[Ended], None] | None) -> tuple[Run, ...]:
+        """The replications 4k … 4k+3 of a trial; fewer where one is overloaded."""
+
+        def tell(replications: int) -> None:
+            if on_progress is not None:
+                on_progress(Ended(replications / FIRST))
+
+        trial = self.numbering.trial(key[0])
+        try:
+            study, scheduler, prepared = self._ready.get(str(key[0]), lambda: self._prepared(trial, tell))
+        except PlacementError as error:
+            return (Impossible(str(error)),)
+        spec = study.scenario.simulation
+        jobs = _run_jobs(self._bounds, trial.option, trial.load)
+        warmup = spec.warmup if isinstance(spec.warmup, int) else None
+        seen: list[Seen] = []
+        for replication in range(FIRST * key[1], FIRST * (key[1] + 1)):
+            tell(len(seen))
+            options = RunOptions(jobs=jobs, warmup=warmup, replication=replication)
+            watch = (lambda progress: tell(len(seen))) if jobs >= LONG else None
+            records = simulate_run(study.system, scheduler, prepared, options, watch)
+            seen.append(_seen_of(self.question, study, records))
+            if seen[-1].overloaded:
+                break
+        return tuple(seen)
+
+    def _prepared(self, trial: Trial, tell: Callable[[int], None]) -> tuple[Study, Scheduler, Prepared]:
+        tell(0)
+        question = self.question
+        study = question.study_of(trial.option, trial.load, self._cache)
+        (entry,) = study.scenario.schedulers
+        scheduler = get_scheduler(entry.name)
+
+        def check() -> None:
+            tell(0)
+
+        placement = place(study, check=check, quick=True) if scheduler.needs_placement else None
+        return study, *rehearsed(study.system, scheduler, placement, entry.options, check, QUICK_ROUNDS)
+
+
+def _numbering_of(question: Question) -> Numbering:
+    most = max(o.most for o in question.offers)
+    return Numbering(len(question.offers), len(question.ways), most)
+
+
+def _seen_of(question: Question, study: Study, records: Records) -> Seen:
+    times, tally, system = records.completion_time_s, records.tally, study.system
+    hits = []
+    for target in question.targets:
+        of = times[records.query == target.model]
+        hits.append(int(np.count_nonzero(in_time(of, target.bound_s)) * records.every))
+    background = system.background_network
+    return Seen(
+        arrived=tuple(tally.arrived.tolist()),
+        within=tuple(tally.hits.tolist()),
+        means_s=tuple(np.where(tally.completed == tally.arrived, tally.mean_s, np.inf).tolist()),
+        hits=tuple(min(h, int(tally.arrived[t.model])) for h, t in zip(hits, question.targets, strict=True)),
+        sketches=tally.sketches,
+        overloaded=records.state == "overloaded",
+        utilization=records.utilization_compute,
+        moved=max(0.0, records.utilization_network * system.capacity - background.rate * background.mean),
+    )
+
+
+EARLIEST, FAR = 5, 8  # looks before an open option is given up; times the most replications allowed
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A trial's replications, its verdict, and the evidence for it."""
+
+    seen: tuple[Seen, ...] = ()
+    looks: int = 0
+    verdict: Verdict = "open"
+    by: By = "prediction"
+    reason: str = ""
+    hopeless: bool = False
+    """Open, and so close to a target that many more replications than are allowed would be needed."""
+    likely: bool = False
+    """Open, and the shares that were seen keep all targets."""
+
+    @property
+    def utilization(self) -> float | None:
+        """Mean utilisation of the executors."""
+        return number(float(np.mean([s.utilization for s in self.seen]))) if self.seen else None
+
+    @property
+    def moved(self) -> float:
+        """Bytes/s over the link beside the background."""
+        return float(np.mean([s.moved for s in self.seen])) if self.seen else 0.0
+
+    @property
+    def overloaded(self) -> bool:
+        """True if some replication had no steady state."""
+        return any(s.overloaded for s in self.seen)
+
+
+def ruled_out(excluded: Excluded) -> Known:
+    return Known(verdict="misses", by=excluded.by, reason=excluded.reason)
+
+
+def looked_at(question: Question, evidence: Known, runs: Sequence[Run]) -> Known:
+    """The evidence after one more look, by all replications so far."""
+    failed = next((r for r in runs if isinstance(r, Impossible)), None)
+    if failed is not None:
+        return Known(
+            looks=evidence.looks + 1, verdict="misses", by="no placement", reason=failed.reason.rstrip(".")
+        )
+    seen = tuple(r for r in runs if not isinstance(r, Impossible))
+    after = replace(evidence, seen=seen, looks=evidence.looks + 1, by="simulation")
+    if after.overloaded:
+        return replace(after, verdict="misses", reason="there is no steady state")
+    counts = _counts_of(question.targets, seen)
+    each = _verdicts(question, counts, after.looks)
+    decision = of_all(each)
+    hopeless = False
+    if decision == "open" and after.looks >= EARLIEST:
+        more = replications_needed(counts, question.asked, question.alpha)
+        hopeless = more is None or more > FAR * question.spec.replications
+    seem = decision == "open" and max(_used(question, counts)) <= 1
+    reason = _reason(question, counts, each, decision)
+    return replace(after, verdict=decision, reason=reason, hopeless=hopeless, likely=seem)
+
+
+def with_runs_long_enough(bounds: Bounds, option: Option, load: int, evidence: Known) -> Known:
+    """Return the evidence, open where an option seems to keep in runs that are too short."""
+    if evidence.verdict != "keeps":
+        return evidence
+    utilization = _utilization_of(bounds, option, load)
+    jobs, needed = _run_jobs(bounds, option, load), _least_jobs(utilization)
+    if jobs >= needed:
+        return evidence
+    load_text = f"a load of {100 * utilization:.4g} % (about {math.ceil(needed):,} would do)"
+    reason = f"runs of {jobs:,} jobs are too short to see the queues at {load_text}"
+    return replace(evidence, verdict="open", reason=reason, hopeless=True)
+
+
+def _verdicts(question: Question, counts: Sequence[Evidence], look: int) -> tuple[Verdict, ...]:
+    looks = looks_within(question.spec.replications)
+    return verdicts(counts, question.asked, question.alpha, look, looks)
+
+
+def _used(question: Question, counts: Sequence[Evidence]) -> list[float]:
+    """The part that is used of what each target allows."""
+    return [t.planned("").used(_seen(each)) for t, each in zip(question.targets, counts, strict=True)]
+
+
+def _seen(of: Evidence) -> float:
+    return of.mean if isinstance(of, Means) else of.share
+
+
+def verdicts_of(question: Question, evidence: Known) -> tuple[Verdict, ...]:
+    """The verdict on each target, which make that on the option."""
+    if evidence.seen and not evidence.overloaded:
+        each = _verdicts(question, _counts_of(question.targets, evidence.seen), evidence.looks)
+        if evidence.verdict in each:  # else the runs are too short to see that targets are kept
+            return each
+    return (evidence.verdict,) * len(question.targets)
+
+
+def _counts_of(targets: Sequence[Target], seen: Sequence[Seen]) -> list[Evidence]:
+    """The evidence on each target: its hits, with the levels at which their design effect is judged."""
+    return [
+        Means(tuple(s.means_s[t.model] for s in seen if s.arrived[t.model]))
+        if t.share is None
+        else _counts(t, t.share, k, seen)
+        for k, t in enumerate(targets)
+    ]
+
+
+def _counts(target: Target, asked: float, k: int, seen: Sequence[Seen]) -> Counts:
+    arrived = tuple(s.arrived[target.model] for s in seen)
+    hits = tuple(s.hits[k] for s in seen)
+    missed = tuple(n - h for n, h in zip(arrived, hits, strict=True))
+    whole = QuantileSketch()
+    for s in seen:
+        whole = whole.merged(s.sketches[target.model])
+    late = []
+    for factor in LEVELS:
+        beyond = min(1.0, factor * (1 - asked))
+        if sum(missed) >= beyond * sum(arrived) or not whole.count:
+            late.append(missed)
+        else:
+            level = whole.quantile(1 - beyond)
+            late.append(tuple(_above(s, target.model, level) for s in seen))
+    return Counts(arrived, hits, tuple(late))
+
+
+def _above(seen: Seen, model: int, level: float) -> int:
+    sketch = seen.sketches[model]
+    return sketch.above(level) + seen.arrived[model] - sketch.count
+
+
+def _reason(
+    question: Question, counts: Sequence[Evidence], each: Sequence[Verdict], decision: Verdict
+) -> str:
+    """Of the targets that make the decision, the one that is furthest from being kept."""
+    used, deciding = _used(question, counts), [k for k, one in enumerate(each) if one == decision]
+    worst = max(deciding, key=used.__getitem__)
+    target, value = question.targets[worst], _seen(counts[worst])
+    text = target.text(question.scenario.labels[target.model])
+    seen = (
+        format_time(value, 4)
+        if target.share is None
+        else f"{kept_text(value, target.share)} within the bound"
+    )
+    verb = {"keeps": "kept", "misses": "missed", "open": "open"}[decision]
+    return f"{text}: {verb}, {seen}"
+
+
+def needed(question: Question, evidence: Known) -> int | None:
+    """Replications that an open verdict would take, as far as one can say."""
+    if evidence.verdict != "open" or len(evidence.seen) < 2:
+        return None
+    counts = _counts_of(question.targets, evidence.seen)
+    if "open" not in _verdicts(question, counts, evidence.looks):
+        return None  # it takes longer runs, not more
+    return replications_needed(counts, question.asked, question.alpha)
+
+
+def shares_of(question: Question, evidence: Known) -> tuple[Estimate, ...]:
+    """For each target the share in time, or the mean, with its interval at 95 %; empty before a run."""
+    if not evidence.seen:
+        return ()
+    return tuple(map(estimate_of, _counts_of(question.targets, evidence.seen)))
+
+
+def models_of(question: Question, evidence: Known) -> dict[str, PlanModel]:
+    """Share of hits with its interval at 95 %, and p99, of every model."""
+    return {name: _model(question, evidence, j) for j, name in enumerate(question.scenario.labels)}
+
+
+def _model(question: Question, evidence: Known, j: int) -> PlanModel:
+    seen = evidence.seen
+    if not seen:
+        return PlanModel(hit_rate=UNKNOWN, p99_s=None)
+    hits = UNKNOWN
+    if question.scenario.workload[j].slo is not None:
+        counts = Counts(tuple(s.arrived[j] for s in seen), tuple(s.within[j] for s in seen))
+        hits = estimate_of(counts)
+    whole = QuantileSketch()
+    for s in seen:
+        whole = whole.merged(s.sketches[j])
+    share = 0.99 * sum(s.arrived[j] for s in seen) / max(whole.count, 1)  # what was dropped is late
+    p99_s = None if evidence.overloaded or share > 1 else number(whole.quantile(share))
+    return PlanModel(hit_rate=hits, p99_s=p99_s)

@@ -1,0 +1,1 @@
+"""Inference queries on a shared cluster."""

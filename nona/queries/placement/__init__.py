@@ -1,0 +1,1 @@
+"""Placement of queries: the formula and its certificate."""

@@ -1,0 +1,1 @@
+"""The certified solver of the formula."""

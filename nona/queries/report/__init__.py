@@ -1,0 +1,1 @@
+"""Tables, figures, findings and reports of simulations."""

@@ -1,0 +1,1 @@
+"""Tables, figures and findings of placements."""

@@ -1,0 +1,1 @@
+"""Schedulers that share devices among flows, round by round."""

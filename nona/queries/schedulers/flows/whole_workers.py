@@ -1,0 +1,74 @@
+"""``optimus`` and ``pollux``: whole executors, one by one, by the query classes' gains or speed-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nona.allocation.whole_workers import fairest_goodputs, marginal_gains
+from nona.core.registry import Look
+from nona.queries.schedulers.base import NetworkView
+from nona.queries.schedulers.flows.allotter import Ask, Claims, Question, flow_scheduler, single_claims
+
+
+def ask_optimus(question: Question, memory: Any) -> tuple[Claims, Any]:
+    """Marginal gains for the flows with work."""
+    executors, active = 0.0 * question.of.rates, question.active
+    executors[active] = marginal_gains(
+        question.remaining[active], question.known.rates[active], question.of.counts
+    )
+    return single_claims(executors), None
+
+
+def ask_pollux(question: Question, memory: Any) -> tuple[Claims, Any]:
+    """The fairest goodputs of the flows with work; a flow's goodput ends where its need does."""
+    executors, active = 0.0 * question.of.rates, question.active
+    executors[active] = fairest_goodputs(
+        question.needs[active], question.known.rates[active], question.of.counts
+    )
+    return single_claims(executors), None
+
+
+def _optimus(options: Mapping[str, Any]) -> Ask:
+    return ask_optimus
+
+
+def _pollux(options: Mapping[str, Any]) -> Ask:
+    return ask_pollux
+
+
+OPTIMUS = flow_scheduler(
+    _optimus,
+    name="optimus",
+    network_view=NetworkView.N2,
+    summary="Hands out executors one by one, each to the query class whose remaining time it shortens most.",
+    source=(
+        "Peng, Bao, Chen, Wu and Guo: Optimus: An Efficient Dynamic Resource Scheduler for Deep Learning "
+        "Clusters, EuroSys 2018, section 4 (recollected); one each first as in the public simulator of "
+        "Pollux"
+    ),
+    adaptation=(
+        "Queries/s of r executors are the sum of their measured rates; as a query runs on one "
+        "executor there is no time of its own transfers to fit. A gain is looked at for each "
+        "class of executors."
+    ),
+    look=Look("#6a7f1f", "solid", "diamond-x"),
+)
+
+POLLUX = flow_scheduler(
+    _pollux,
+    name="pollux",
+    network_view=NetworkView.N2,
+    summary="Divides the executors so that the query classes' speed-ups over equal parts are large and fair.",
+    source=(
+        "Qiao, Choe, Subramanya, Neiswanger, Ho, Zhang, Ganger and Xing: Pollux: Co-adaptive Cluster "
+        "Scheduling for Goodput-Optimized Deep Learning, OSDI 2021, section 4.2; public code"
+    ),
+    adaptation=(
+        "Inference has no statistical efficiency: goodput is throughput, up to what a class's "
+        "work needs. The genetic search is replaced by handing out one by one, exact for one "
+        "class of executors. As a query runs on one executor, none is distributed, and none "
+        "restarts."
+    ),
+    look=Look("#7d55c7", "dash", "hourglass"),
+)

@@ -1,0 +1,101 @@
+"""``decima-blind`` and ``decima-link``: they differ in weights and in what they see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nona.core.registry import Look
+from nona.queries.placement.result import Placement
+from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.queries.schedulers.learned.card import Trained, outside, shipped
+from nona.queries.schedulers.learned.choose import decide, learned_tables
+from nona.queries.schedulers.learned.network import network_of
+from nona.queries.system import System
+
+SOURCE = (
+    "Mao, Schwarzkopf, Venkatakrishnan, Meng and Alizadeh: Learning Scheduling Algorithms for Data "
+    "Processing Clusters (Decima), SIGCOMM 2019, section 5; features and sizes after its public code"
+)
+ADAPTATION = (
+    "Decima-style, our own: no figure of the paper is claimed. A task is one node with one instance; the "
+    "action is a pair of ready task and executor, so that weights do not depend on how many there are; a "
+    "busy executor of the last predecessor may be waited for. Graph network over the tasks, features of the "
+    "pair, and four of the state in place of the summary over jobs. Trained by nona train-decima with runs "
+    "of equal arrivals as baselines, on drawn graphs and clusters; it takes the pair of highest score. "
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedPolicy:
+    """Prepares the scheduler ``name`` with the weights of ``own``, or those that come with the program.
+
+    With weights of your own: ``replace(get_scheduler("decima-link"), name="mine",
+    build=LearnedPolicy("mine", read_weights(path)))``, then ``SCHEDULERS.register`` it.
+    """
+
+    name: str
+    own: Trained | None = None
+
+    @property
+    def trained(self) -> Trained:
+        """The weights and their card."""
+        return shipped(self.name) if self.own is None else self.own
+
+    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+        of = self.trained
+        return Prepared(learned_tables(system, network_of(of.weights, of.card.pair)), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Cautions:
+    """One line where a system lies outside what the weights of ``policy`` were trained on."""
+
+    policy: LearnedPolicy
+
+    def __call__(self, system: System) -> tuple[str, ...]:
+        beyond = outside(self.policy.trained.card.ranges, system)
+        if not beyond:
+            return ()
+        return (
+            f"{self.policy.name} was not trained on such a system: {', '.join(beyond)}. It may decide badly; "
+            "train it on your ranges with nona train-decima",
+        )
+
+
+BLIND_POLICY = LearnedPolicy("decima-blind")
+
+DECIMA_BLIND = Scheduler(
+    name="decima-blind",
+    kind="pick",
+    network_view=NetworkView.N1,
+    summary="A learned policy for ready tasks and executors, with the link's load hidden.",
+    family="learned",
+    source=SOURCE,
+    adaptation=ADAPTATION
+    + "It knows what a transfer takes alone, which Decima does not, and nothing of the load of the link.",
+    decide=decide,
+    build=BLIND_POLICY,
+    reads_queues=True,
+    cautions=Cautions(BLIND_POLICY),
+    look=Look("#b58900", "dashdot", "hexagram"),
+)
+
+LINK_POLICY = LearnedPolicy("decima-link")
+
+DECIMA_LINK = Scheduler(
+    name="decima-link",
+    kind="pick",
+    network_view=NetworkView.N4,
+    summary="A learned policy for ready tasks and executors, with the link's queue in sight.",
+    family="learned",
+    source=SOURCE,
+    adaptation=ADAPTATION
+    + "Ours: Decima sees no network at all; this one also sees the queue of the live link.",
+    decide=decide,
+    build=LINK_POLICY,
+    reads_queues=True,
+    cautions=Cautions(LINK_POLICY),
+    look=Look("#8a4fb8", "solid", "star-square"),
+)

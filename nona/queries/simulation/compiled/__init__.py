@@ -1,0 +1,1 @@
+"""The compiled engine of queries."""

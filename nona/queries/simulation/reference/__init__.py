@@ -1,0 +1,1 @@
+"""The readable engine of queries, in SimPy."""

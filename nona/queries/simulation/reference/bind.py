@@ -1,0 +1,135 @@
+"""Schedulers that bind all tasks of a job at its arrival, and the rounds of those that allocate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from nona.core.errors import SimulationError
+from nona.queries.schedulers.base import Prepared, Scheduler, View, as_lists
+from nona.queries.simulation.reference.executors import Executor, LoadBoard
+from nona.queries.simulation.reference.jobs import Job
+from nona.queries.simulation.reference.kernel import ROUND, Environment, Process, content_key
+from nona.queries.simulation.reference.links import Link
+from nona.queries.simulation.rounds import Rounds, no_totals
+from nona.queries.system import System
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Parts of the engine that a dispatcher works with."""
+
+    env: Environment
+    system: System
+    scheduler: Scheduler
+    prepared: Prepared
+    executors: list[Executor]
+    link: Link
+    board: LoadBoard
+    look: Callable[[], View]
+
+
+class Dispatcher(Protocol):
+    """Carries out the decisions of one scheduler."""
+
+    def admit(self, job: Job, uniforms: Any) -> None:
+        """A job has arrived; ``uniforms`` is an array, or a list for a scheduler that takes lists."""
+
+    def task_ended(self, job: Job, task: int, executor: Executor) -> None:
+        """A task is complete: hand on its results. Its executor has not yet gone on."""
+
+    def settled(self, open_jobs: int) -> None:
+        """The event has been dealt with; decide what is left to decide."""
+
+
+def load_s(job: Job, task: int, executor: Executor) -> float:
+    """Modelled seconds that a task of ``job`` takes of ``executor``: without its draw."""
+    return job.plan.loads[executor.kind][task]
+
+
+def bad_binding(scheduler: str, query: int, places: Sequence[int], executors: int) -> SimulationError:
+    """The error for a task bound to an executor that there is not."""
+    return SimulationError(
+        f"Scheduler {scheduler!r}: it bound a task of query class {query} to an executor that "
+        f"does not exist (its choice: {list(places)}); write numbers from 0 to {executors - 1}."
+    )
+
+
+class BindDispatcher:
+    """Binds every task at the job's arrival; sends each tensor once to each server that needs it."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts, self._lists = parts, parts.scheduler.takes_lists
+        tables = parts.prepared.tables
+        if parts.scheduler.kind == "allocate":  # rounds change them
+            tables = tables._replace(work_s=tables.work_s.copy())
+        self._tables = as_lists(tables) if self._lists else tables
+        out = np.zeros(max(len(q.tasks) for q in parts.system.queries), dtype=np.int64)
+        self._out: Any = out.tolist() if self._lists else out
+
+    def allot(self, work_s: Any) -> None:
+        """From now on decisions look at these works (Q·E,)."""
+        self._tables.work_s[:] = work_s.tolist() if self._lists else work_s
+
+    def admit(self, job: Job, uniforms: Any) -> None:
+        parts = self._parts
+        decide: Any = parts.scheduler.decide
+        decide(parts.env.now, job.query, parts.look(), self._tables, uniforms, self._out)
+        out = self._out[: job.plan.tasks]
+        places: list[int] = out if self._lists else out.tolist()
+        if min(places) < 0 or max(places) >= len(parts.executors):
+            raise bad_binding(parts.scheduler.name, job.query, places, len(parts.executors))
+        bound = [parts.executors[e] for e in places]
+        job.executor = [*bound]
+        for task, executor in enumerate(bound):
+            parts.board.promise(executor.number, load_s(job, task, executor))
+        for task in job.plan.sources:
+            job.join(task)
+
+    def task_ended(self, job: Job, task: int, executor: Executor) -> None:
+        self._parts.board.release(executor.number, load_s(job, task, executor))
+        for output in job.plan.outputs[task]:
+            elsewhere: dict[int, list[int]] = {}
+            for place, target in enumerate(output.targets):
+                there = job.executor[target].server
+                if there == executor.server:
+                    job.arrive(output.numbers[place])
+                else:
+                    elsewhere.setdefault(there, []).append(place)
+            for there, places in elsewhere.items():
+                self._parts.link.send(job, output, places, executor.server, there)
+
+    def settled(self, open_jobs: int) -> None:
+        return
+
+
+class RoundCalls:
+    """Counts queries for an ``allocate`` scheduler and asks it at every round."""
+
+    def __init__(self, parts: Parts, dispatcher: BindDispatcher) -> None:
+        self._rounds = Rounds(parts.system, parts.scheduler, parts.prepared)
+        self._totals = no_totals(parts.system)
+        self._parts, self._dispatcher = parts, dispatcher
+        parts.env.process(self._ask())
+
+    def arrived(self, query: int) -> None:
+        self._totals.offered[query] += 1
+
+    def completed(self, job: Job, executor: Executor) -> None:
+        """``job`` is complete; all its tasks ran on ``executor``."""
+        service_s = 0.0
+        for start_s, end_s, members in zip(job.start_s, job.end_s, job.members, strict=True):
+            service_s += (end_s - start_s) / members
+        self._totals.completed[job.query, executor.kind] += 1
+        self._totals.service_s[job.query, executor.kind] += service_s
+        self._totals.response_s[job.query] += self._parts.env.now - job.arrival_s
+
+    def _ask(self) -> Process:
+        env = self._parts.env
+        while True:
+            yield env.at(self._rounds.next_s, content_key(ROUND))
+            if not self._rounds.left_out(self._totals, env.peek()):
+                self._dispatcher.allot(self._rounds.work_s(self._totals, self._parts.look()))

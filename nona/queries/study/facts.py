@@ -1,0 +1,61 @@
+"""What a result says of its scenario: provenance, and the times of its models with their origin."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from nona.core.document import About, ModelFacts
+from nona.models.cost.costed import CostedGraph, sigma_of
+from nona.models.graph.node_link import to_node_link
+from nona.models.report import provenance_shares
+from nona.models.times_report import given_times
+from nona.queries.study.preparation import Study
+from nona.queries.study.rows import batching_warnings
+from nona.scenario.lookup import is_file
+from nona.scenario.provenance import about_scenario
+from nona.scenario.schema import Scenario
+
+MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its figures
+
+
+def about(study: Study, made_at: str) -> About:
+    """The provenance in an export; model files are embedded up to ``MOST_MODEL_CHARACTERS``."""
+    return about_scenario(study.scenario, _with_models(study), made_at)
+
+
+def _with_models(study: Study) -> Scenario:
+    """The study's scenario with its model files embedded, in order, up to a size limit."""
+    scenario, room = study.scenario, MOST_MODEL_CHARACTERS
+    models = dict(scenario.models)
+    for row, prepared in zip(scenario.workload, study.models, strict=True):
+        if row.model in models or not is_file(scenario, row.model):
+            continue
+        graph = to_node_link(prepared.graph)
+        size = len(json.dumps(graph))
+        if size <= room:
+            models[row.model], room = graph, room - size
+    return scenario.model_copy(update={"models": models})
+
+
+def model_facts(study: Study) -> dict[str, ModelFacts]:
+    """Label of each row of the workload → times of its model, their origin and uncertainty."""
+    return {
+        name: ModelFacts.like(
+            model.costed[0],
+            provenance=provenance_shares(model.costed[0]),
+            sigma=_sigmas(model.costed),
+            given=given_times(model.costed[0]),
+            warnings=(
+                *model.graph.warnings,
+                *model.costed[0].warnings,
+                *batching_warnings(study.scenario.batching_of(row), row.slo, model.graph),
+            ),
+        )
+        for name, row, model in zip(study.scenario.labels, study.scenario.workload, study.models, strict=True)
+    }
+
+
+def _sigmas(costed: Sequence[CostedGraph]) -> dict[str, float]:
+    sliced = any(c.sliced for c in costed)
+    return {p: sigma_of(p, sliced) for p in sorted({c.provenance for c in costed[0].costs})}

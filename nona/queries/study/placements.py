@@ -1,0 +1,97 @@
+"""The placement of a prepared scenario, solved or remembered, and local and spread beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nona.core.errors import PlacementError
+from nona.core.experiments import do_nothing
+from nona.queries.placement.fixed import local_placement, spread_placement
+from nona.queries.placement.result import Placement
+from nona.queries.study.cache import StudyCache
+from nona.queries.study.placement_times import simulated
+from nona.queries.study.placing import OnBetter, OnPlacing, place_system
+from nona.queries.study.preparation import Study
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The solved placement, and local and spread, which need no solver."""
+
+    nona: Placement
+    local: Placement | None
+    spread: Placement | None
+
+
+def place(
+    study: Study,
+    cache: StudyCache | None = None,
+    check: Callable[[], None] = do_nothing,
+    on_better: OnBetter = do_nothing,
+    quick: bool = False,
+    on_progress: OnPlacing = do_nothing,
+) -> Placement:
+    """Choose the placement for the scenario's objective, see :func:`nona.queries.study.placing.place_system`.
+
+    With a ``cache`` that the study was prepared with, one that was solved before is taken from there, in
+    place of a ``quick`` one too.
+    """
+
+    def solved() -> Placement:
+        objective = study.scenario.objective
+        return place_system(study.system, objective, check, on_better, quick, on_progress)
+
+    if cache is None or not study.key:
+        return solved()
+    key = study.key
+    return cache.placements.get(f"quick {key}" if quick and key not in cache.placements else key, solved)
+
+
+def is_solved(study: Study, cache: StudyCache) -> bool:
+    """Return whether the cache has the placement from an earlier solve."""
+    return bool(study.key) and study.key in cache.placements
+
+
+def compare(study: Study, placement: Placement) -> Comparison:
+    """Local and spread, simulated, for comparison with a placement."""
+    others = (steady_local(study), steady_spread(study))
+    return Comparison(placement, *(None if p is None else simulated(study.system, p) for p in others))
+
+
+def steady_local(study: Study) -> Placement | None:
+    """All tasks local; ``None`` if a uniform draw of executors overloads some of them."""
+    try:
+        return local_placement(study.system)
+    except PlacementError:
+        return None
+
+
+def steady_spread(study: Study) -> Placement | None:
+    """All tasks spread; ``None`` if that overloads link or executors: no steady state."""
+    try:
+        spread = spread_placement(study.system)
+    except PlacementError:
+        return None
+    return spread if spread.prediction.is_steady else None
+
+
+def predictions(study: Study, placement: Placement | None) -> dict[str, float | None]:
+    """Scheduler of the scenario → predicted mean JCT (s), for those with a prediction.
+
+    ``None`` where there is no steady state; ``placement`` is what ``nona`` samples from. Where executors
+    batch there is none.
+    """
+    means_s: dict[str, float | None] = {}
+    if study.system.batches:
+        return means_s
+    names = {s.name for s in study.scenario.schedulers}
+    if placement is not None and "nona" in names:
+        means_s["nona"] = placement.prediction.jct_s
+    for name, fixed in (("local", local_placement), ("spread", spread_placement)):
+        if name in names:
+            try:
+                means_s[name] = fixed(study.system).prediction.jct_s
+            except PlacementError:  # the executors themselves are overloaded
+                means_s[name] = None
+    return means_s

@@ -1,0 +1,268 @@
+"""From a scenario to a system: links, and every model read, costed, contracted."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Literal
+
+import numpy as np
+
+from nona.cluster.hardware.cluster import Cluster
+from nona.cluster.hardware.device import devices
+from nona.core.errors import ScenarioError, instead
+from nona.core.family import families
+from nona.core.registry import load
+from nona.models.cost.costed import CostedGraph, interval
+from nona.models.cost.measured import ANY, MeasuredTable, read_measured
+from nona.models.cost.options import CostOptions
+from nona.models.cost.stated import measured_warnings
+from nona.models.prepared import PreparedModel, prepare_model
+from nona.models.times_report import LEVEL, TAKEN, no_verdict
+from nona.queries.placement.link_routes import link_between
+from nona.queries.placement.messages import Link
+from nona.queries.study.cache import StudyCache, batch_key, model_key, once_per_model, study_key
+from nona.queries.study.rows import batching_of, given_graph, held_bytes, memory_problem
+from nona.queries.study.traffic import arrivals_of, network_background, topology_of
+from nona.queries.system import NO_BACKGROUND, QueryClass, Stream, System
+from nona.scenario.arrivals import effective_rate
+from nona.scenario.lookup import Sources
+from nona.scenario.schema import Scenario, WorkloadRow
+
+
+def placement_link(cluster: Cluster) -> Link:
+    """The link between the cluster's servers, with the route over cards and racks where it has them."""
+    network = cluster.network
+    servers = np.bincount([e.server for e in cluster.executors], minlength=cluster.servers)
+    return link_between(
+        network.capacity,
+        network.latency_s,
+        network.discipline,
+        topology_of(cluster),
+        servers / servers.sum(),
+    )
+
+
+class BatchMemoryError(ScenarioError):
+    """The largest batch of a row fits no executor."""
+
+
+_NO_SOURCES = Sources()
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A prepared scenario: its cluster, its models, and the system they form.
+
+    ``key`` stands for all that a placement depends on; empty when prepared without a cache.
+    """
+
+    scenario: Scenario
+    cluster: Cluster
+    models: tuple[PreparedModel, ...]
+    system: System
+    key: str = ""
+
+
+def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCache | None = None) -> Study:
+    """Read, cost, contract and decompose every model of a scenario.
+
+    With a ``cache`` the models that it knows by their content are taken from there.
+
+    Raises ``NonaError`` for a missing or bad model, an impossible MIG layout, an unknown device, a batch that
+    fits nowhere.
+    """
+    check_has_queries(scenario)
+    sources.check(scenario)
+    cluster = Cluster.from_spec(scenario.cluster)
+    measured = read_measured(sources.read(scenario.cost.measured)) if scenario.cost.measured else None
+
+    def prepared(row: WorkloadRow) -> PreparedModel:
+        return _prepare_row(row, scenario, sources, cluster, measured)
+
+    if cache is None:
+        models, key = once_per_model(scenario, prepared), ""
+    else:
+        kept, key = cache.models, study_key(scenario, sources)
+        models = once_per_model(
+            scenario,
+            lambda row: kept.get(model_key(row, scenario, sources), lambda: prepared(row)),
+        )
+    if measured is not None:
+        _check_measured(measured, scenario, models, cluster)
+    rows = zip(scenario.labels, map(scenario.batching_of, scenario.workload), models, strict=True)
+    if problems := [line for row in rows if (line := memory_problem(*row, cluster.classes))]:
+        raise BatchMemoryError(problems)
+    return Study(scenario, cluster, models, _system(scenario, cluster, models, sources), key)
+
+
+def _check_measured(
+    measured: MeasuredTable, scenario: Scenario, models: Sequence[PreparedModel], cluster: Cluster
+) -> None:
+    """Refuse a table of which a row seems to be meant for this scenario and matches nothing in it.
+
+    Rows of other models and of devices that the cluster does not have are for other scenarios.
+    """
+    names = {m.costed[0].graph.name for m in models}
+    all_devices, classes = {**devices(), **cluster.devices}, sorted(cluster.classes)
+    here = {name.partition("/")[0] for name in classes}
+    fits = any(row.device in cluster.classes for row in measured.rows)
+    alike = {_letters(name): name for name in names}
+    problems: dict[str, None] = {}
+    for row in measured.rows:
+        base = row.device.partition("/")[0]
+        if base != ANY and base not in all_devices:
+            problems[f"device {base!r} is unknown; {instead(base.lower(), all_devices)}"] = None
+        elif base in here and not fits:
+            problems[f"no executor is {row.device!r}; {instead(row.device, classes)}"] = None
+        if row.model not in names and _letters(row.model) in alike:
+            problems[f"no model is called {row.model!r}; use {alike[_letters(row.model)]}"] = None
+    if not problems and not any(row.model in (ANY, *names) for row in measured.rows):
+        first = measured.rows[0].model
+        problems[f"no row is of a model here, the first is of {first!r}; {instead(first, names)}"] = None
+    for kind in cluster.classes.values():
+        by_model: dict[str, list[tuple[str, ...]]] = {}
+        for wanted, model in zip(scenario.workload, models, strict=True):
+            graph, options = model.costed[0].graph, _options(scenario, wanted)
+            by_model.setdefault(graph.name, []).append(measured_warnings(graph, kind, options, measured))
+        problems |= {line: None for lines in by_model.values() if all(lines) for line in lines[0]}
+    if problems:
+        raise ScenarioError([f"cost.measured: {line}." for line in list(problems)[:MOST_PROBLEMS]])
+
+
+def _options(scenario: Scenario, row: WorkloadRow) -> CostOptions:
+    return CostOptions(scenario.cost.stack, scenario.cost.precision, row.batch)
+
+
+MOST_PROBLEMS = 8
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def check_counted(study: Study) -> None:
+    """Refuse to decide where much of a model's work is not known.
+
+    Raises ``ScenarioError`` in one line for each such model.
+    """
+    labels = zip(study.scenario.labels, study.models, strict=True)
+    parts = ((name, m.costed[0].uncounted, m.costed[0].with_work) for name, m in labels)
+    if lines := [line for part in parts if (line := no_verdict(*part))]:
+        raise ScenarioError(lines)
+
+
+def check_has_queries(scenario: Scenario) -> None:
+    """Refuse a scenario without a workload of task graphs.
+
+    Raises ``ScenarioError`` in one line; of a scenario with training jobs or language models it names the
+    command for these.
+    """
+    if not scenario.workload and scenario.language:
+        raise ScenarioError(
+            [
+                "workload: all of its rows ask language models, which `nona simulate` runs; add a row with a "
+                "model, and a server without an engine, for what else is asked."
+            ]
+        )
+    if not scenario.workload:
+        training = "" if scenario.training is None else ", or run the jobs with `nona training simulate`"
+        raise ScenarioError([f"workload: must have at least 1 entry; add one{training}."])
+
+
+def _prepare_row(
+    row: WorkloadRow,
+    scenario: Scenario,
+    sources: Sources,
+    cluster: Cluster,
+    measured: MeasuredTable | None,
+) -> PreparedModel:
+    graph = given_graph(
+        sources.model(row.model, row.symbols, scenario.models), row.model, scenario.cost, cluster.devices
+    )
+    options = _options(scenario, row)
+    classes = tuple(cluster.classes.values())
+    largest, per_query = batch_key(row, scenario)
+    options = replace(options, per_query=per_query)
+    return prepare_model(graph, classes, options, scenario.contraction, measured, cluster.devices, largest)
+
+
+def _system(
+    scenario: Scenario, cluster: Cluster, models: Sequence[PreparedModel], sources: Sources
+) -> System:
+    names = list(cluster.classes)
+    compute, network = scenario.background.compute, scenario.background.network
+    link = cluster.network
+    arrivals = [arrivals_of(scenario, i, sources) for i in range(len(scenario.workload))]
+    batching = [scenario.batching_of(row) for row in scenario.workload]
+    topology, others = topology_of(cluster), _messages_of_others(scenario, sources)
+    background = network_background(network, link.capacity)
+    return System(
+        executor_server=np.array([e.server for e in cluster.executors], dtype=np.int64),
+        executor_class=np.array([names.index(e.executor_class) for e in cluster.executors], dtype=np.int64),
+        class_names=tuple(names),
+        capacity=link.capacity,
+        latency_s=link.latency_s,
+        discipline=link.discipline,
+        background_compute=Stream(
+            compute.utilization / compute.mean_service, compute.mean_service, compute.scv
+        ),
+        background_network=background if topology else reduce(Stream.beside, others.values(), background),
+        queries=tuple(
+            QueryClass(
+                name=label,
+                tasks=model.tasks,
+                decomposition=model.decomposition,
+                rate=effective_rate(process, row.rate),
+                slo_s=row.slo,
+                arrivals=process,
+                service_scv=row.service_scv,
+                weight_bytes=held_bytes(spec, model),
+                replica=str(row.model),
+                batching=batching_of(spec, model),
+            )
+            for label, row, spec, model, process in zip(
+                scenario.labels, scenario.workload, batching, models, arrivals, strict=True
+            )
+        ),
+        seed=scenario.seed,
+        topology=topology,
+        messages=tuple(others.get(name, NO_BACKGROUND) for name in topology.link_names) if topology else (),
+        class_memory_bytes=np.array([c.memory_bytes for c in cluster.classes.values()]),
+    )
+
+
+def _messages_of_others(scenario: Scenario, sources: Sources) -> Mapping[str, Stream]:
+    """The messages of other families over each link, by its name."""
+    others = [load(f.messages) for f in families() if f.messages and getattr(scenario, f.name)]
+    return ChainMap(*(messages(scenario, sources) for messages in others))
+
+
+Times = Literal["short", "stated", "long"]
+
+
+def with_times_off(study: Study, times: Literal["short", "long"]) -> Study:
+    """The study with every modelled time at the lower or the upper end of its interval.
+
+    All errors are taken to have the same sign, as those of one cost model share their cause: that is the
+    widest case. Given and measured times, rates, transfers, background and SLOs stay.
+    """
+    queries = []
+    for query, model in zip(study.system.queries, study.models, strict=True):
+        compute_s = np.array([model.contracted.sum_over_tasks(_times_s(c, times)) for c in model.costed])
+        factor = compute_s / np.where(query.tasks.compute_s > 0, query.tasks.compute_s, 1.0)
+        steps = query.batching and replace(query.batching, step_s=query.batching.step_s * factor)
+        queries.append(replace(query, tasks=replace(query.tasks, compute_s=compute_s), batching=steps))
+    return replace(study, system=replace(study.system, queries=tuple(queries)), key="")
+
+
+def _times_s(costed: CostedGraph, times: Literal["short", "long"]) -> list[float]:
+    end = ("short", "long").index(times)
+    return [
+        c.compute_s
+        if c.provenance in TAKEN
+        else interval(c.compute_s, c.provenance, LEVEL, costed.sliced)[end]
+        for c in costed.costs
+    ]

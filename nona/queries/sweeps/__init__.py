@@ -1,0 +1,1 @@
+"""Sweeps of one or two numbers."""

@@ -1,0 +1,172 @@
+"""The numbers of a scenario that can be swept: their keys, labels and units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from nona.core.errors import ScenarioError
+from nona.core.units import Dimension, parse_quantity, quantity_text
+from nona.queries.sweeps.results import Unit
+from nona.scenario.file import scenario_from_mapping
+from nona.scenario.schema import Scenario
+from nona.scenario.values import NamedSpec
+from nona.scenario.words import at, path_of, words
+
+LOAD = "load"
+LINK, COMPUTE = "background.network.utilization", "background.compute.utilization"
+CAPACITY = "cluster.network.capacity"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of the scenario: its ``key`` as errors name it, or ``load`` for a factor on all rates.
+
+    ``usual`` are values to begin a sweep with, as people write them.
+    """
+
+    key: str
+    label: str
+    unit: Unit
+    usual: str = ""
+
+    def set(self, scenario: Scenario, value: float) -> Scenario:
+        """The scenario with this number at ``value`` (SI), validated again.
+
+        Raises ``ScenarioError`` when the value breaks a rule.
+        """
+        if self.key == LOAD:
+            return _loaded(scenario, value)
+        return with_value(scenario, self.key, int(value) if self.unit == "count" else value)
+
+    def of(self, scenario: Scenario) -> float:
+        """The number as it stands in the scenario (SI); a factor on all rates stands at 1."""
+        return 1.0 if self.key == LOAD else float(at(scenario, self.key))
+
+
+def with_values(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
+    """The scenario with values at places, validated again; a part that it lacks is added.
+
+    Names of schedulers or policies keep the options that the scenario gave them.
+    """
+    data = scenario.model_dump(mode="json", exclude_defaults=True)
+    for place, value in values.items():
+        *parts, last = path_of(place)
+        node: Any = data
+        for part in parts:
+            node = node.setdefault(part, {})
+        if words(place).kind is NamedSpec:
+            own = {entry.name: entry.options for entry in at(scenario, place) or ()}
+            value = [{"name": name, "options": own.get(name, {})} for name in value]
+        node[last] = value
+    return scenario_from_mapping(data)
+
+
+def with_value(scenario: Scenario, path: str, value: float | str) -> Scenario:
+    """The scenario with the key at ``path`` (as errors name it) set to ``value``, validated again.
+
+    Raises ``ScenarioError`` when there is no such place, or the value breaks a rule.
+
+    >>> s = scenario_from_mapping({
+    ...     "version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]})
+    >>> with_value(s, "workload[0].rate", "5/s").workload[0].rate
+    5.0
+    >>> with_value(s, "background.network.utilization", 0.3).background.network.utilization
+    0.3
+    """
+    data = scenario.model_dump(mode="json")
+    holder, last = _place(data, path)
+    holder[last] = value
+    return scenario_from_mapping(data)
+
+
+def number_named(scenario: Scenario, key: str) -> Number:
+    """The number at ``key``: one of :func:`numbers_of`, or any other place that holds a number.
+
+    >>> s = scenario_from_mapping({
+    ...     "version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]})
+    >>> number_named(s, "workload[0].slo").unit, number_named(s, "cluster.servers[0].count").label
+    ('time', 'Servers')
+
+    Raises ``ScenarioError`` when there is no such place, or what stands there is not a number.
+    """
+    number = next((n for n in numbers_of(scenario) if n.key == key), None)
+    if number is not None:
+        return number
+    holder, last = _place(scenario.model_dump(mode="json"), key)
+    value = holder[last]
+    try:
+        unit: Unit | None = words(key).dimension
+    except KeyError:  # an option, a figure of a device: what is written says it
+        unit = next((d for d in get_args(Dimension) if _is_quantity(value, d)), None)
+    if unit is None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ScenarioError([f"{key}: {value!r} is not a number; sweep a key that holds one."])
+        unit = "count" if isinstance(value, int) else "number"
+    return Number(key, key, unit)
+
+
+def _is_quantity(value: object, dimension: Dimension) -> bool:
+    try:
+        return isinstance(value, str) and parse_quantity(value, dimension) is not None
+    except ValueError:
+        return False
+
+
+def numbers_of(scenario: Scenario) -> tuple[Number, ...]:
+    """The numbers that are most often swept."""
+    groups, capacity = scenario.cluster.servers, scenario.cluster.network.capacity
+    servers = (
+        Number(
+            f"cluster.servers[{i}].count",
+            "Servers" if len(groups) == 1 else f"Servers {group.gpu}",
+            "count",
+            f"{max(1, group.count // 2)} to {2 * group.count}",
+        )
+        for i, group in enumerate(groups)
+    )
+    capacities = " to ".join(str(quantity_text(factor * capacity, "bandwidth")) for factor in (1 / 16, 4.0))
+    return (
+        Number(LINK, "Link background", "fraction", "0 % to 95 %"),
+        Number(COMPUTE, "Compute background", "fraction", "0 % to 95 %"),
+        Number(LOAD, "Load", "factor", "0.4 to 2"),
+        *servers,
+        Number(CAPACITY, "Link capacity", "bandwidth", capacities),
+    )
+
+
+def _loaded(scenario: Scenario, factor: float) -> Scenario:
+    """All rates times ``factor``, to twelve digits, gaps between serverless calls divided by it."""
+    if factor == 1.0:
+        return scenario
+    data = scenario.model_dump(mode="json")
+    for row, spec in zip(data["workload"], scenario.workload, strict=True):
+        row["rate"] = float(f"{spec.rate * factor:.12g}")
+        if spec.arrivals.trace and not spec.arrivals.scale_to_rate:
+            row["arrivals"] = {**row["arrivals"], "speed": spec.arrivals.speed * factor}
+    for number, (row, asking) in enumerate(zip(data["language"], scenario.language, strict=True)):
+        if asking.rate is None:
+            where = f"workload[{len(scenario.workload) + number}]"
+            raise ScenarioError([f"{where}: without a rate its load cannot change; give it one."])
+        row["rate"] = float(f"{asking.rate * factor:.12g}")
+    gaps = None if scenario.serverless is None else scenario.serverless.interval
+    if gaps is not None and factor > 0:  # else the rates are refused
+        ends = {"least": gaps.least, "most": gaps.most}
+        data["serverless"]["interval"] = {k: float(f"{v / factor:.12g}") for k, v in ends.items()}
+    return scenario_from_mapping(data)
+
+
+def _place(data: Any, path: str) -> tuple[Any, str | int]:
+    """The mapping or list that holds ``path``, and its key or index there."""
+    *parents, last = path_of(path)
+    node: Any = data
+    try:
+        for part in parents:
+            node = node[part]
+        node[last]
+    except (KeyError, IndexError, ValueError, TypeError):
+        raise ScenarioError(
+            [f"{path}: no such key in the scenario; write it like workload[0].rate."]
+        ) from None
+    return node, last

@@ -1,1 +1,0 @@
-"""Reports: results in words, tables, figures, HTML and files; pure functions."""

@@ -1,1 +1,0 @@
-"""Reports as one HTML file, with charts as inline SVG."""

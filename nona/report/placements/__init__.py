@@ -1,1 +1,0 @@
-"""Reports on placements: certificate, prediction, sentences, figures, the working."""

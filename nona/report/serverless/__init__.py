@@ -1,1 +1,0 @@
-"""Reports on serverless workflows: findings, tables, figures, exports."""

@@ -1,1 +1,0 @@
-"""Reports on simulations of queries: numbers, tables, findings, charts, files."""

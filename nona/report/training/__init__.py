@@ -1,1 +1,0 @@
-"""Reports on training clusters: words, tables and figures of the policies' results."""

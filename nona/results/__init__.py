@@ -1,1 +1,0 @@
-"""Results as typed, immutable objects with one way to JSON and back."""

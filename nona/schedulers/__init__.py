@@ -1,1 +1,0 @@
-"""Schedulers: one policy per file, registered by name, with its source."""

@@ -1,1 +1,0 @@
-"""Schedulers that give each query class a set of executors, round by round."""

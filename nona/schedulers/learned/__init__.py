@@ -1,1 +1,0 @@
-"""Schedulers that were trained: a graph network scores a task with an executor."""

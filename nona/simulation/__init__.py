@@ -1,1 +1,0 @@
-"""Simulation: workload, two engines, records, statistics, and theory to check them by."""

@@ -1,1 +1,0 @@
-"""The compiled engine: the semantics of the simulator as one event loop in machine code."""

@@ -1,1 +1,0 @@
-"""The events of a run in code that is compiled: files named as the reference engine's."""

@@ -1,1 +1,0 @@
-"""The reference engine on SimPy: the semantics of the simulator, written to be read."""

@@ -1,1 +1,0 @@
-"""Sources of models, tables and scenarios: samples, the scenario itself, files."""

@@ -1,1 +1,0 @@
-"""Saved items: scenarios with their answers, kept in an SQLite data base."""

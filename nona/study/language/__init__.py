@@ -1,1 +1,0 @@
-"""Studies of language models: from a scenario to engines and requests."""

@@ -1,1 +1,0 @@
-"""The search for a purchase: options bounded, predicted, simulated until a verdict stands."""

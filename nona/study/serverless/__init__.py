@@ -1,1 +1,0 @@
-"""Serverless workflows: prepared, simulated, compared, and the shipped study."""

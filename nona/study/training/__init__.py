@@ -1,1 +1,0 @@
-"""Training clusters and elastic jobs: prepared, allocated, simulated; their studies."""

@@ -1,1 +1,0 @@
-"""The browser app's own code: the only package here that imports Streamlit."""

@@ -1,1 +1,0 @@
-"""Long work in worker processes, as the server sees it."""

@@ -1,1 +1,0 @@
-"""The models as pages show them: loaded once for all sessions, laid out, drawn."""

@@ -1,1 +1,0 @@
-"""The pages: one module each, larger ones several that begin with the page's name."""

@@ -1,1 +1,0 @@
-"""Guards before the app: hosts, origins, headers, the login, a browser's cookie."""

@@ -1,1 +1,0 @@
-"""Frame of every page: side bar, notices, job panel, equivalent commands."""

@@ -1,1 +1,0 @@
-"""Components of pages: fields tied to the scenario, tables, charts, drawings."""
