@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler, View, as_lists
+from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables, SystemView, as_lists
 from nona.queries.system import System
 
 
 class Decisions:
     """Calls the scheduler's own function, on lists if it takes them, as the SimPy engine does."""
 
-    def __init__(self, system: System, scheduler: Scheduler, prepared: Prepared) -> None:
+    def __init__(self, system: System, scheduler: Scheduler, prepared: SchedulerTables) -> None:
         if scheduler.kind != "bind" or scheduler.reads_queues or scheduler.network_view > NetworkView.N1:
             raise ValueError(f"{scheduler.name} looks at the state of the system; choose one that does not")
         self.decide: Any = scheduler.decide
@@ -23,7 +23,7 @@ class Decisions:
         out = np.zeros(max(self.tasks), dtype=np.int64)
         self.out: Any = out.tolist() if self.lists else out
         unknown = np.full(system.executors, np.nan)
-        self.view = View(
+        self.view = SystemView(
             executor_server=system.executor_server,
             executor_class=system.executor_class,
             queue_length=np.full(system.executors, -1),

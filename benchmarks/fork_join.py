@@ -8,7 +8,7 @@ import numpy as np
 
 from nona.models.contraction.task_graph import TaskGraph
 from nona.models.decomposition import Decomposition
-from nona.queries.system import Batching, QueryClass, Stream, System
+from nona.queries.system import BackgroundStream, Batching, QueryClass, System
 
 EXECUTORS = 80
 WIDTHS = (4, 5, 6, 7, 8)  # tasks between fork and join: five job types of 8 tasks on average
@@ -72,8 +72,8 @@ def _system(
         capacity=capacity,
         latency_s=0.0,
         discipline="fifo",
-        background_compute=Stream(background / 5e-3, 5e-3, 1.0),
-        background_network=Stream(),
+        background_compute=BackgroundStream(background / 5e-3, 5e-3, 1.0),
+        background_network=BackgroundStream(),
         queries=tuple(
             QueryClass(g.name, g, Decomposition((), ()), rate, service_scv=1.0, slo_s=0.1) for g in graphs
         ),

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from nona.models.contraction.task_graph import TaskGraph
 from nona.models.decomposition import Decomposition, SubGraph
-from nona.queries.placement.configurations import Shape, set_partitions
+from nona.queries.placement.configurations import SubgraphShape, set_partitions
 from nona.queries.placement.fixed import local_placement
-from nona.queries.placement.messages import Candidates, Link
+from nona.queries.placement.messages import PlacementLink, ShapeCandidates
 from nona.queries.placement.model import build_model
 from nona.queries.placement.result import Placement
 from nona.queries.placement.solve import solve
@@ -26,7 +26,7 @@ from nona.queries.placement.solver.descent import descend_from_starts
 from nona.queries.placement.solver.parametric import solve_parametric
 from nona.queries.placement.solver.problem import build_problem, groups_of
 from nona.queries.study.preparation import prepare
-from nona.queries.system import QueryClass, Stream, System
+from nona.queries.system import BackgroundStream, QueryClass, System
 from nona.scenario.file import load_scenario
 from nona.scenario.sample_files import scenario_path
 
@@ -82,8 +82,8 @@ def make_system(widths: list[list[int]], *, servers: int = 80, load: float = 0.4
         capacity=CAPACITY * servers / 2,
         latency_s=2e-5,
         discipline="fifo",
-        background_compute=Stream(20.0, 0.005, 1.0),
-        background_network=Stream(0.3 * CAPACITY * servers / 2 / 1e6, 1e6, 1.0),
+        background_compute=BackgroundStream(20.0, 0.005, 1.0),
+        background_network=BackgroundStream(0.3 * CAPACITY * servers / 2 / 1e6, 1e6, 1.0),
         queries=tuple(QueryClass(q.name, q.tasks, q.decomposition, rate) for q in queries),
     )
 
@@ -103,10 +103,10 @@ def gap_of(placement: Placement) -> str:
     return "none" if placement.formula is None else f"{placement.formula.gap:.1e}"
 
 
-def partitions_only(shape: Shape, link: Link) -> Candidates:
+def partitions_only(shape: SubgraphShape, link: PlacementLink) -> ShapeCandidates:
     """The partitions of the interior, the first part with root and sink: Bell(m) configurations."""
     rows = [(*p, 0) for p in set_partitions(shape.m)]
-    return Candidates(shape, np.array(rows, dtype=np.int64), link)
+    return ShapeCandidates(shape, np.array(rows, dtype=np.int64), link)
 
 
 def large_instances() -> None:

@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from benchmarks.decisions import Decisions
-from nona.queries.schedulers.base import Prepared, Scheduler
+from nona.queries.schedulers.base import Scheduler, SchedulerTables
 from nona.queries.simulation.workload import Workload, make_plan
 from nona.queries.system import System
 
@@ -33,7 +33,7 @@ class _Job:
 class HeapLoop:
     """State of one run; ``heap`` holds (time, kind, job, item, the job, task)."""
 
-    def __init__(self, system: System, scheduler: Scheduler, prepared: Prepared) -> None:
+    def __init__(self, system: System, scheduler: Scheduler, prepared: SchedulerTables) -> None:
         self.decisions = Decisions(system, scheduler, prepared)
         self.plans = [make_plan(q, system.capacity) for q in system.queries]
         self.workload = Workload(system, 0, prepared.uniforms_per_job)

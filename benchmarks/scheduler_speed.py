@@ -14,7 +14,7 @@ from typing import Any
 import nona
 from benchmarks.machine import seconds
 from nona.queries.placement.solve import solve
-from nona.queries.schedulers.base import Allocate, Allotment, Prepared, Round
+from nona.queries.schedulers.base import Allocate, Allotment, RoundInput, SchedulerTables
 from nona.queries.schedulers.registry import get_scheduler, scheduler_names
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.scenario.file import load_scenario
@@ -32,7 +32,7 @@ class Timed:
     rounds: int = 0
     seconds: float = 0.0
 
-    def __call__(self, seen: Round, memory: Any) -> Allotment:
+    def __call__(self, seen: RoundInput, memory: Any) -> Allotment:
         begin = perf_counter()
         found = self.allocate(seen, memory)
         self.rounds += 1
@@ -40,7 +40,7 @@ class Timed:
         return found
 
 
-def watched(prepared: Prepared) -> tuple[Prepared, Timed | None]:
+def watched(prepared: SchedulerTables) -> tuple[SchedulerTables, Timed | None]:
     """The same, with its rounds timed."""
     if prepared.allocate is None:
         return prepared, None
@@ -58,7 +58,7 @@ def main(jobs: int = 100_000, repeats: int = 3, *names: str) -> None:
         scheduler = get_scheduler(name)
         prepared, timed = watched(scheduler.prepare(system, placement, {}))
 
-        def run(n: int, chosen: Any = scheduler, tables: Prepared = prepared) -> None:
+        def run(n: int, chosen: Any = scheduler, tables: SchedulerTables = prepared) -> None:
             simulate_run(system, chosen, tables, RunOptions(jobs=n, warmup=0, engine="compiled"))
 
         run(1000)

@@ -12,7 +12,7 @@ import numpy as np
 
 from nona.core.statistics import Interval, mean_interval
 from nona.queries.schedulers.base import Scheduler
-from nona.queries.simulation.collected import Progress
+from nona.queries.simulation.collected import RunProgress
 from nona.queries.simulation.records import Records
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.system import System
@@ -78,7 +78,7 @@ class KnownSystem:
 def exactly(
     jct_s: float, rivals: Mapping[str, float] = _NONE, jobs: str = "", query: int | None = None
 ) -> Expected:
-    """An expectation where theory is exact; arguments as in :class:`Expected`.
+    """Return an expectation where theory is exact; arguments as in :class:`Expected`.
 
     >>> exactly(0.5).exact
     True
@@ -136,7 +136,7 @@ class Agreement:
         return self.simulated.low <= self.expected.high_s and self.simulated.high >= self.expected.low_s
 
     def told_apart(self) -> tuple[str, ...]:
-        """The rival theories that the interval rules out."""
+        """Return the rival theories that the interval rules out."""
         return tuple(k for k, v in self.expected.rivals.items() if not self.simulated.covers(v))
 
 
@@ -215,5 +215,5 @@ def _mean_s(run: Records, query: int | None) -> float:
 
 def _share(
     on_progress: Callable[[float], None] | None, done: int, of: int
-) -> Callable[[Progress], None] | None:
+) -> Callable[[RunProgress], None] | None:
     return None if on_progress is None else lambda p: on_progress((done + p.fraction) / of)

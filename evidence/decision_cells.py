@@ -34,7 +34,7 @@ class Cell:
 
 
 def all_cells() -> tuple[Cell, ...]:
-    """The 48 combinations.
+    """Return the 48 combinations.
 
     >>> len(all_cells())
     48
@@ -43,7 +43,7 @@ def all_cells() -> tuple[Cell, ...]:
 
 
 def fraction(number: int) -> tuple[Cell, ...]:
-    """A quarter of the combinations, for the ``number``-th network: 12 cells, a Latin rectangle.
+    """Return a quarter of the combinations, for the ``number``-th network: 12 cells, a Latin rectangle.
 
     Formula: link i meets load l with background (i + l + number) mod 4. So every link meets every load
     once, every background every load once, and every link three of the four backgrounds; four networks
@@ -63,7 +63,7 @@ def fraction(number: int) -> tuple[Cell, ...]:
 
 
 def loads_only() -> tuple[Cell, ...]:
-    """The cells of a network that contracts to a single task: no messages, only loads differ."""
+    """Return the cells of a network that contracts to a single task: no messages, only loads differ."""
     return tuple(Cell(None, None, load) for load in LOADS)
 
 
@@ -136,7 +136,7 @@ def facts(workload: Workload) -> NetworkFacts:
 
 
 def _system(workload: Workload) -> System:
-    """The models at one query per second each."""
+    """Return the models at one query per second each."""
     return prepare(_scenario(workload, _ANY, [1.0] * len(workload.models), 0)).system
 
 

@@ -44,13 +44,13 @@ from nona.core.errors import PlacementError, SimulationError
 from nona.core.experiments import do_nothing
 from nona.core.statistics import Ratio, mean_interval, paired_ratio
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import Prepared, Scheduler
+from nona.queries.schedulers.base import Scheduler, SchedulerTables
 from nona.queries.schedulers.registry import get_scheduler, scheduler_names
 from nona.queries.simulation.records import Records
 from nona.queries.simulation.run import RunOptions, simulate_run
-from nona.queries.simulation.summary import Measured
+from nona.queries.simulation.summary import MeasuredJobs
 from nona.queries.study.placements import place, steady_spread
-from nona.queries.study.preparation import Study, prepare
+from nona.queries.study.preparation import PreparedSystem, prepare
 from nona.queries.study.rehearsal import rehearsed
 from nona.queries.study.shipped import choice
 from nona.queries.system import System
@@ -110,7 +110,7 @@ class Contest:
     """The runs so far: scheduler → mean JCT of each run; schedulers without a steady state → the reason."""
 
     system: System
-    chosen: Mapping[str, tuple[Scheduler, Prepared]]
+    chosen: Mapping[str, tuple[Scheduler, SchedulerTables]]
     effort: Effort
     questions: Sequence[Question]
     means_s: dict[str, list[float]] = field(default_factory=dict)
@@ -187,7 +187,7 @@ class Contest:
         return name not in self.reasons
 
     def _repeat(self, name: str, until: int) -> None:
-        """Runs of ``name`` up to the number ``until``; the first without a steady state ends them."""
+        """Run of ``name`` up to the number ``until``; the first without a steady state ends them."""
         means = self.means_s.setdefault(name, [])
         while len(means) < until and name not in self.reasons:
             size = self.effort
@@ -196,7 +196,7 @@ class Contest:
             if records.state == "overloaded":
                 self.reasons[name] = reason(records)
                 return
-            measured = Measured([records], [None] * len(self.system.queries))
+            measured = MeasuredJobs([records], [None] * len(self.system.queries))
             if not means:
                 self._first_half_s[name] = measured.mean_jct().half_width
             means += measured.mean_jcts()
@@ -274,7 +274,7 @@ def _placement_figures(placement: Placement, seconds: float) -> PlacementFigures
     )
 
 
-def effort(study: Study, cell: Cell, size: Size) -> Effort:
+def effort(study: PreparedSystem, cell: Cell, size: Size) -> Effort:
     """Jobs for about as many events in every cell, but as many as :data:`SERVICES` of the largest job take.
 
     Events are tasks and the background messages that arrive meanwhile. The relaxation time of a queue at
@@ -295,8 +295,8 @@ def effort(study: Study, cell: Cell, size: Size) -> Effort:
     return Effort(jobs, warmup, tail, size.replications, max(size.most, size.replications), size.engine)
 
 
-def _contest_of(study: Study, placement: Placement, effort: Effort) -> Contest:
-    """The comparison of all schedulers of the study that this version includes."""
+def _contest_of(study: PreparedSystem, placement: Placement, effort: Effort) -> Contest:
+    """Return the comparison of all schedulers of the study that this version includes."""
     included = [n for n in (*BLIND, *AWARE) if n in scheduler_names()]
     reasons = {}
     if steady_spread(study) is None:
@@ -390,7 +390,9 @@ def decisions_study(
 
 
 def planned(settings: DecisionSettings) -> list[Task]:
-    """The cells of the study, network by network; twins only where they are named, or all cells are run.
+    """Return the cells of the study, network by network.
+
+    Twins only where they are named, or all cells are run.
 
     The part of a network's cells that is run depends on its place among all, not on which are chosen.
     """

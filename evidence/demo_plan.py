@@ -16,7 +16,7 @@ from nona.scenario.sample_files import shipped_scenario
 
 
 def demo_plan() -> PlanOutcome:
-    """The whole plan of the demo's scenario, as its page finds it."""
+    """Return the whole plan of the demo's scenario, as its page finds it."""
     scenario = shipped_scenario(PLANNED)
     return plan_outcome(prepare(scenario), plan(scenario, workers=cores()), now_text())
 

@@ -140,7 +140,7 @@ class Place(NamedTuple):
 
 
 def places_of(settings: ElasticStudySettings) -> list[Place]:
-    """The points: all policies over load, then over interference at load 1.
+    """Return the points: all policies over load, then over interference at load 1.
 
     With avoidance no job is ever slowed, so one run stands for every interference; policies without such a
     switch are run at each.

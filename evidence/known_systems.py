@@ -45,11 +45,11 @@ from nona.models.contraction.task_graph import TaskGraph
 from nona.queries.placement.fixed import place_fixed
 from nona.queries.placement.queueing import second_moment
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import Prepared, Scheduler
+from nona.queries.schedulers.base import Scheduler, SchedulerTables
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.schedulers.sampling_tables import build_tables
 from nona.queries.simulation.by_hand import batched_query, bind_to, chain, one_task_query, query_of, system_of
-from nona.queries.system import QueryClass, Stream, System
+from nona.queries.system import BackgroundStream, QueryClass, System
 
 MEAN_S = 0.01
 
@@ -131,7 +131,7 @@ def _steps(
 
 def _queue_with_background(load: float) -> KnownSystem:
     """A third of the load is exponential background of the executor, the rest constant queries."""
-    background = Stream(load / 3 / 0.02, 0.02, 1.0)
+    background = BackgroundStream(load / 3 / 0.02, 0.02, 1.0)
     rate = load * 2 / 3 / MEAN_S
     wait = fifo_wait_s(load, rate * MEAN_S**2 + background.rate * second_moment(background))
     return KnownSystem(
@@ -167,7 +167,7 @@ _CLASSES = (("urgent", 0.3, 0.004, 0.0), ("usual", 0.4, 0.01, 1.0), ("late", 0.3
 
 def priorities(load: float) -> KnownSystem:
     """Three classes of different services on one executor; the order is not that of the workload."""
-    streams = [Stream(load * share / mean, mean, scv) for _, share, mean, scv in _CLASSES]
+    streams = [BackgroundStream(load * share / mean, mean, scv) for _, share, mean, scv in _CLASSES]
     fifo_s = link_wait_s(1.0, streams)
     expected = []
     for number, (row, stream, jct_s) in enumerate(
@@ -195,8 +195,8 @@ def priorities(load: float) -> KnownSystem:
 
 def _background_first(load: float) -> KnownSystem:
     """Ready tasks wait in one list until the executor is free, so its background has priority."""
-    background = Stream(load / 2 / 0.02, 0.02, 1.0)
-    own = Stream(load / 2 / MEAN_S, MEAN_S, 0.0)
+    background = BackgroundStream(load / 2 / 0.02, 0.02, 1.0)
+    own = BackgroundStream(load / 2 / MEAN_S, MEAN_S, 0.0)
     _, jct_s = priority_jct_s([background, own])
     rivals = {"in order of arrival": link_wait_s(1.0, [background, own]) + MEAN_S} if load > 0.5 else {}
     return KnownSystem(
@@ -219,7 +219,7 @@ _PAIR = bind_to([0, 1], [0, 1])
 
 def _fifo_link(load: float) -> KnownSystem:
     """Small and large messages of constant size, and exponential background, first come first served."""
-    streams = _streams(load, Stream(load / 4 * CAPACITY / 5e5, 5e5, 1.0))
+    streams = _streams(load, BackgroundStream(load / 4 * CAPACITY / 5e5, 5e5, 1.0))
     wait_s = link_wait_s(CAPACITY, streams)
     expected = [
         exactly(wait_s + s / CAPACITY, {"shared equally": sharing_jct_s(s / CAPACITY, load)}, name, query)
@@ -229,8 +229,8 @@ def _fifo_link(load: float) -> KnownSystem:
 
 
 def _sharing_link(load: float) -> KnownSystem:
-    """The same with background of very different sizes, shared equally: only the load matters."""
-    streams = _streams(load, Stream(load / 4 * CAPACITY / 5e5, 5e5, 4.0))
+    """Return the same with background of very different sizes, shared equally: only the load matters."""
+    streams = _streams(load, BackgroundStream(load / 4 * CAPACITY / 5e5, 5e5, 4.0))
     fifo_s = link_wait_s(CAPACITY, streams)
     expected = [
         exactly(
@@ -247,7 +247,7 @@ def _rack_uplink(load: float) -> KnownSystem:
 
     Small messages come from one server, large ones from the other: they meet at the uplink alone.
     """
-    streams = [Stream(load / 2 * CAPACITY / s, s, 0.0) for s in _SIZES.values()]
+    streams = [BackgroundStream(load / 2 * CAPACITY / s, s, 0.0) for s in _SIZES.values()]
     wait_s = link_wait_s(CAPACITY, streams)
     expected = [
         exactly(
@@ -264,9 +264,9 @@ def _rack_uplink(load: float) -> KnownSystem:
     return _known("links, two servers at an uplink", load, system, expected, bind_to([0, 2], [1, 3]))
 
 
-def _streams(load: float, background: Stream) -> list[Stream]:
+def _streams(load: float, background: BackgroundStream) -> list[BackgroundStream]:
     """Both sizes with the same number of bytes, then the background, which has a quarter of the load."""
-    return [Stream(0.375 * load * CAPACITY / s, s, 0.0) for s in _SIZES.values()] + [background]
+    return [BackgroundStream(0.375 * load * CAPACITY / s, s, 0.0) for s in _SIZES.values()] + [background]
 
 
 def _known(
@@ -291,13 +291,13 @@ def _known(
 
 
 def _system(
-    streams: list[Stream], capacity: float = CAPACITY, executors: int = 2, sharing: bool = False
+    streams: list[BackgroundStream], capacity: float = CAPACITY, executors: int = 2, sharing: bool = False
 ) -> System:
     """Queries take no compute time: their tasks only send and receive. A third stream is background."""
     queries = [
         query_of(chain(name, [0.0, 0.0], s.mean), s.rate) for name, s in zip(_SIZES, streams[:2], strict=True)
     ]
-    background = streams[2] if len(streams) > 2 else Stream()
+    background = streams[2] if len(streams) > 2 else BackgroundStream()
     return system_of(queries, executors, capacity, seed=6, background_network=background, sharing=sharing)
 
 
@@ -373,7 +373,7 @@ def _routed_network(load: float) -> KnownSystem:
 
 
 def _fork_join(branches: int) -> Callable[[float], KnownSystem]:
-    """A job of parallel exponential tasks, each on a queue of its own."""
+    """Return a job of parallel exponential tasks, each on a queue of its own."""
 
     def build(load: float) -> KnownSystem:
         rate = load / MEAN_S
@@ -446,7 +446,9 @@ class _ByShares:
 
     shares: tuple[tuple[float, ...], ...]
 
-    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    def __call__(
+        self, system: System, placement: Placement | None, options: Mapping[str, Any]
+    ) -> SchedulerTables:
         placed = [place_fixed(system, q, "local") for q in system.queries]
         return build_tables(system, placed, shares=np.array(self.shares))
 
@@ -543,5 +545,8 @@ def known_systems(loads: tuple[float, ...] = LOADS) -> Iterator[KnownSystem]:
 
 @cache
 def known_result(name: str, load: float, effort: Effort) -> Comparison:
-    """The comparison of one system, which depends on these three alone; it is made once per process."""
+    """Return the comparison of one system, which depends on these three alone.
+
+    It is made once per process.
+    """
     return compare(KNOWN[name](load), effort)

@@ -18,7 +18,7 @@ from evidence.results import MeasuredBatches, TimeBeside
 from nona.cluster.hardware.table_file import shipped_table
 from nona.core.arrays import Floats
 from nona.core.figures import PALETTE, add_line, add_points, figure, log_axis
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.statistics import percentile
 from nona.core.tables import CHANGE, COUNT, PRECISE, SHARE, Column, Kind, Table, share_text
 from nona.core.units import format_time
@@ -157,12 +157,14 @@ def measured_figure(runs: Sequence[MeasuredBatches]) -> go.Figure:
     chart = figure(340)
     times = [1e3 * time.measured_s for run in runs for time in run.times]
     ends = [0.8 * min(times), 1.2 * max(times)]
-    add_line(chart, "equal", ends, ends, Look(PALETTE[7], "dash", "circle"), "", width=1.5)
+    add_line(chart, "equal", ends, ends, ChartStyle(PALETTE[7], "dash", "circle"), "", width=1.5)
     for k, (statistic, words) in enumerate((("mean", "mean"), ("p99", "99th percentile"))):
         pairs = [_at(run, statistic) for run in runs]
         x, y = [1e3 * t.measured_s for t in pairs], [1e3 * t.simulated_s for t in pairs]
         hover = f"{words}: measured %{{x:.3~r}} ms, simulated %{{y:.3~r}} ms"
-        add_points(chart, words, x, y, Look(PALETTE[k], "solid", ("circle", "diamond")[k]), hover, size=8)
+        add_points(
+            chart, words, x, y, ChartStyle(PALETTE[k], "solid", ("circle", "diamond")[k]), hover, size=8
+        )
     log_axis(chart, ends, "measured, ms")
     log_axis(chart, ends, "simulated, ms", "y")
     return chart

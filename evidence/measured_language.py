@@ -16,7 +16,7 @@ from nona.cluster.hardware.table_file import shipped_table
 from nona.core.arrays import Floats
 from nona.core.document import Estimate
 from nona.core.figures import PALETTE, add_line, add_points, figure, text
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.statistics import percentile
 from nona.core.tables import CHANGE, COUNT, PRECISE, SHARE, Column, Table, share_text
 from nona.language.formula import predict
@@ -121,16 +121,24 @@ def measured_finding(run: MeasuredRun) -> str:
 
 
 def requests_figure(run: MeasuredRun, measure: str) -> go.Figure:
-    """A point for each request: measured against simulated time, with the line of equality."""
+    """Return a point for each request: measured against simulated time, with the line of equality."""
     chart = figure(340, legend=False)
     factor, unit = (1e3, "ms") if measure == "tpot_s" else (1.0, "s")
     pairs = [(factor * measured, factor * simulated) for measured, simulated in run.requests[measure]]
     most = max(max(pair) for pair in pairs)
-    add_line(chart, "equal", [0.0, most], [0.0, most], Look(PALETTE[7], "dash", "circle"), "", width=1.5)
+    add_line(
+        chart, "equal", [0.0, most], [0.0, most], ChartStyle(PALETTE[7], "dash", "circle"), "", width=1.5
+    )
     measured, simulated = zip(*pairs, strict=True)
     hover = f"measured %{{x:.4~r}} {unit}, simulated %{{y:.4~r}} {unit}"
     add_points(
-        chart, "request", list(measured), list(simulated), Look(PALETTE[0], "solid", "circle"), hover, size=5
+        chart,
+        "request",
+        list(measured),
+        list(simulated),
+        ChartStyle(PALETTE[0], "solid", "circle"),
+        hover,
+        size=5,
     )
     chart.update_xaxes(title=f"measured, {unit}", range=[0, most])
     chart.update_yaxes(title=f"simulated, {unit}", range=[0, most])
@@ -285,7 +293,7 @@ def formula_figure(points: Sequence[FormulaPoint]) -> go.Figure:
     chart = figure(340)
     for k, name in enumerate(dict.fromkeys(p.lengths for p in points)):
         of = [p for p in points if p.lengths == name]
-        look = Look(PALETTE[k], "solid", ("circle", "square", "diamond")[k % 3])
+        look = ChartStyle(PALETTE[k], "solid", ("circle", "square", "diamond")[k % 3])
         x = [100 * p.load for p in of]
         curve = [1e3 * p.formula_s for p in of]
         add_line(chart, f"{name}: formula", x, curve, look, f"{text(name)}, formula: %{{y:.2f}} ms")

@@ -68,7 +68,9 @@ class TaskGraphBuilder:
         self._entries: dict[str, float] = {}
 
     def task(self, name: str, flop: float, entries: float, *inputs: str, weights: float = 0.0) -> str:
-        """A task of ``flop`` operations with an output of ``entries``; ``weights``: entries it reads besides.
+        """Return a task of ``flop`` operations with an output of ``entries``.
+
+        ``weights``: entries it reads besides.
 
         Returns its name. ``inputs`` are names of tasks that were added before.
         """
@@ -89,7 +91,7 @@ class TaskGraphBuilder:
     def convolution(
         self, name: str, side: float, channels: float, out: float, *inputs: str, k: int = 3
     ) -> str:
-        """A k × k convolution onto a square of ``side`` pixels: 2·k²·channels·out·side² FLOP."""
+        """Return a k × k convolution onto a square of ``side`` pixels: 2·k²·channels·out·side² FLOP."""
         pixels = side * side
         return self.task(
             name, 2 * k * k * channels * out * pixels, out * pixels, *inputs, weights=k * k * channels * out

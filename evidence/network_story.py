@@ -27,15 +27,15 @@ from nona.queries.chart_data import (
     LINK_LOAD,
     STORY_SCENARIO,
     STRATEGIES,
-    Story,
+    LinkLoadExample,
     StoryBlock,
     StoryChart,
     StoryLoad,
 )
 from nona.queries.simulation.records import MessageInterval, Records, TaskInterval
-from nona.queries.simulation.summary import Measured
+from nona.queries.simulation.summary import MeasuredJobs
 from nona.queries.study.placements import place, predictions
-from nona.queries.study.preparation import Study, prepare
+from nona.queries.study.preparation import PreparedSystem, prepare
 from nona.queries.study.simulation import SimulationResult, simulate
 from nona.queries.sweeps.numbers import with_value
 from nona.queries.system import System
@@ -159,7 +159,7 @@ def network_story(
 
 
 def paying_limit(scenario: Scenario, sources: Sources = _NO_SOURCES, most: float = 0.99) -> float | None:
-    """The link load above which the best placement by formula keeps every query on one server.
+    """Return the link load above which the best placement by formula keeps every query on one server.
 
     ``None`` if splitting still pays at ``most``; 0 if it never does. Found by bisection: the waits grow
     with the load, so that splitting, once it has stopped paying, does not pay again.
@@ -184,7 +184,7 @@ def _story_pays(scenario: Scenario, load: float, sources: Sources) -> bool:
     return nona is not None and (local is None or nona < local * (1 - _SAME))
 
 
-def _at(scenario: Scenario, load: float, sources: Sources) -> Study:
+def _at(scenario: Scenario, load: float, sources: Sources) -> PreparedSystem:
     entries = tuple(NamedSpec(name=name) for name in STRATEGIES)
     changes = {"schedulers": entries, "objective": "formula"}  # the story is that of the formula
     return prepare(with_value(scenario, LINK_LOAD, load).model_copy(update=changes), sources)
@@ -193,7 +193,7 @@ def _at(scenario: Scenario, load: float, sources: Sources) -> Study:
 def _run(result: SimulationResult, name: str, predicted_s: float | None) -> StoryRun:
     record = result.records[name][0]
     overloaded = result.summaries[name].result.overloaded
-    mean = NO_INTERVAL if overloaded else Measured(result.records[name], ()).mean_jct()
+    mean = NO_INTERVAL if overloaded else MeasuredJobs(result.records[name], ()).mean_jct()
     job, jct_s, arrival_s = _typical(record, mean.mean)
     timeline = record.timeline
     tasks = () if timeline is None else tuple(t for t in timeline.tasks if t.job == job)
@@ -208,7 +208,7 @@ def _run(result: SimulationResult, name: str, predicted_s: float | None) -> Stor
 
 
 def _typical(record: Records, mean_s: float) -> tuple[int, float, float]:
-    """Number, JCT and arrival of the job whose JCT is nearest to the mean, the earliest of equals."""
+    """Return number, JCT and arrival of the job whose JCT is nearest to the mean, the earliest of equals."""
     jct = record.completion_time_s
     index = int(np.nanargmin(np.abs(jct - mean_s)))
     first = min((t.job for t in record.timeline.tasks), default=0) if record.timeline else 0
@@ -230,7 +230,7 @@ LOADS = tuple(round(0.05 * i, 2) for i in range(20))
 RATE, JOBS, REPLICATIONS = "1/s", 100, 4
 
 
-def overview_story(loads: Sequence[float] = LOADS, command: str = "") -> Story:
+def overview_story(loads: Sequence[float] = LOADS, command: str = "") -> LinkLoadExample:
     """Run the slides' example at every load."""
     scenario = load_scenario(scenario_path(STORY_SCENARIO))
     changes: dict[str, float | str] = {
@@ -240,7 +240,7 @@ def overview_story(loads: Sequence[float] = LOADS, command: str = "") -> Story:
     }
     for path, value in changes.items():
         scenario = with_value(scenario, path, value)
-    return Story(
+    return LinkLoadExample(
         points=tuple(story_load(p.load, p.runs, p.system) for p in network_story(scenario, loads)),
         limit=paying_limit(scenario),
         jobs=JOBS * REPLICATIONS,

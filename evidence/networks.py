@@ -80,7 +80,7 @@ class _UNet:
     text: str = field(default="")
 
     def block(self, name: str, x: str, side: int, channels: int, out: int, attends: bool) -> str:
-        """A residual block with the time step added, and a transformer where it ``attends``."""
+        """Return a residual block with the time step added, and a transformer where it ``attends``."""
         pixels = side * side
         first = self.graph.convolution(f"{name}.conv1", side, channels, out, x)
         time = self.graph.linear(f"{name}.time", 1, TIME_WIDTH, out, self.time)
@@ -158,7 +158,7 @@ TEXT_WEIGHTS, STEP_WEIGHTS, DECODE_WEIGHTS = 1.23e8, 8.6e8, 5e7
 
 
 def _diffusion_loop(steps: int) -> network_layers.NodeLink:
-    """``steps`` of denoising, each a conditional and an unconditional pass beside one another.
+    """Return ``steps`` of denoising, each a conditional and an unconditional pass beside one another.
 
     Every step reads both encoded texts, so that no task but the first separates the graph.
 
@@ -188,7 +188,7 @@ def _diffusion_loop(steps: int) -> network_layers.NodeLink:
 def encoder_decoder(
     layers: int, *, width: int = 1024, tokens: int = 512, experts: int = 0, cached: bool = True
 ) -> network_layers.NodeLink:
-    """An encoder–decoder transformer of ``layers`` + ``layers`` layers, two sources and many sinks.
+    """Return an encoder–decoder transformer of ``layers`` + ``layers`` layers, two sources and many sinks.
 
     With ``cached`` every decoder layer reads a cache of keys and values (sources of the graph) and
     hands out the longer one (sinks); ``experts`` > 0 makes the feed-forward a mixture of so many.
@@ -238,7 +238,7 @@ LAYERS, WIDTH, FRAMES, BANDS, VOCABULARY = 12, 768, 1500, 80, 51_865
 
 
 def _whisper_small(tokens: int = 8) -> network_layers.NodeLink:
-    """A pass over 30 s of audio and the first ``tokens`` of the text.
+    """Return a pass over 30 s of audio and the first ``tokens`` of the text.
 
     >>> total_ms = sum(node["compute_ms"] for node in _whisper_small()["nodes"])
     >>> 31 < total_ms < 35

@@ -24,7 +24,7 @@ from nona.queries.study.shipped import stored_result
 
 
 def validation_page(effort: Effort) -> str:
-    """The page on validation, in Markdown: modelled times first, then the simulator."""
+    """Return the page on validation, in Markdown: modelled times first, then the simulator."""
     comparisons = [known_result(name, load, effort) for name in KNOWN for load in LOADS]
     return validation_markdown(validation_report()) + "\n" + theory_markdown(comparisons, effort)
 

@@ -31,12 +31,12 @@ from nona.queries.placement.fixed import idle_presets, place_fixed, spread_place
 from nona.queries.placement.prediction import predict
 from nona.queries.placement.result import SubGraphPlacement
 from nona.queries.placement.results import Prediction
-from nona.queries.schedulers.base import Prepared, Scheduler
+from nona.queries.schedulers.base import Scheduler, SchedulerTables
 from nona.queries.schedulers.registry import get_scheduler, scheduler_names
 from nona.queries.simulation.records import Records
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.study.placements import place
-from nona.queries.study.preparation import Study, prepare
+from nona.queries.study.preparation import PreparedSystem, prepare
 from nona.queries.study.shipped import choice
 from nona.queries.study.simulation import chosen_schedulers
 from nona.queries.sweeps.bench import REFERENCE
@@ -55,13 +55,13 @@ _HALVINGS = 45
 _MOST = 0.999
 
 
-def _expert(study: Study) -> Queries:
+def _expert(study: PreparedSystem) -> Queries:
     system = study.system
     chosen = zip(system.queries, idle_presets(system), strict=True)
     return [place_fixed(system, query, preset) for query, preset in chosen]
 
 
-FIXED: Mapping[str, Callable[[Study], Queries]] = {
+FIXED: Mapping[str, Callable[[PreparedSystem], Queries]] = {
     "spread": lambda study: spread_placement(study.system).queries,
     "expert": _expert,
 }
@@ -155,7 +155,7 @@ def growth(
     return rows
 
 
-def _run(system: System, chosen: tuple[Scheduler, Prepared], jobs: int, engine: str) -> Records:
+def _run(system: System, chosen: tuple[Scheduler, SchedulerTables], jobs: int, engine: str) -> Records:
     return simulate_run(system, *chosen, RunOptions(jobs=jobs, warmup=0, engine=engine))
 
 

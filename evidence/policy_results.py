@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from evidence.results import Origin
 from nona.core.document import Document, Estimate, Figure
-from nona.serverless.results import Oracle, OverReport, PolicyOutcome, Spread, Utilization
+from nona.serverless.results import Oracle, OverReport, ServerlessPolicyResult, Spread, Utilization
 
 
 class StudyPoint(Document):
@@ -120,7 +120,7 @@ class StudySetting(Document):
     """One of the slides' settings: every policy, the oracle, and the cells."""
 
     scenario: str
-    policies: Mapping[str, PolicyOutcome]
+    policies: Mapping[str, ServerlessPolicyResult]
     oracle: Oracle
     cells: Cells
 

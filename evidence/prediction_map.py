@@ -32,7 +32,7 @@ from nona.queries.study.shipped import choice
 from nona.queries.study.tested_range import HIGHEST
 from nona.queries.study_results import MapAbout, MapPoint, PredictionMap
 from nona.queries.sweeps.numbers import with_value
-from nona.queries.system import Stream, System
+from nona.queries.system import BackgroundStream, System
 from nona.scenario.arrivals import Arrivals
 from nona.scenario.file import load_scenario
 from nona.scenario.sample_files import scenario_path
@@ -53,7 +53,7 @@ _NETWORK_CELL = Cell(100.0, 0.3, 0.5)  # link speed (Gbit/s) and what the map's 
 
 
 def _trace(gaps: int = 4000, sigma: float = 1.2, seed: int = 0) -> Arrivals:
-    """A trace of log-normal gaps (their coefficient of variation is 1.8), as a file would give it."""
+    """Return a trace of log-normal gaps (their coefficient of variation is 1.8), as a file would give it."""
     drawn = np.random.default_rng(seed).lognormal(0.0, sigma, gaps)
     return Arrivals("trace", times_s=tuple(np.cumsum(drawn).tolist()))
 
@@ -80,7 +80,7 @@ SYSTEMS: tuple[str, ...] = (*SCENARIOS, *BURSTS, *ON_MAP)
 
 
 def map_system(name: str, seed: int | None = None) -> System:
-    """The system called ``name``, with another seed where one is given.
+    """Return the system called ``name``, with another seed where one is given.
 
     Raises ``SimulationError`` for a name that is not on the map.
     """
@@ -157,7 +157,7 @@ class Placed:
 
 
 def placed(system: System, name: str) -> Placed:
-    """The placement called ``name`` for ``system``; ``nona`` and ``formula`` are solved there."""
+    """Return the placement called ``name`` for ``system``; ``nona`` and ``formula`` are solved there."""
     if name in ("nona", "formula"):
         solved = place_system(system, "formula" if name == "formula" else "mean-jct")
         return Placed(solved.queries, solved.class_shares)
@@ -166,7 +166,7 @@ def placed(system: System, name: str) -> Placed:
 
 
 def point(system: System, name: str, load: Load) -> tuple[System, Placed]:
-    """The system at a load, and a placement there.
+    """Return the system at a load, and a placement there.
 
     All rates are scaled alike until the most loaded executors are at ``load.servers``; then the link's
     background fills the most loaded links up to ``load.link``. Where the messages alone are more, the
@@ -186,11 +186,11 @@ def point(system: System, name: str, load: Load) -> tuple[System, Placed]:
 
 
 def with_background(system: System, utilization: float) -> System:
-    """The system with another background utilisation of the link, messages of the same size."""
+    """Return the system with another background utilisation of the link, messages of the same size."""
     stream = system.background_network
     mean = stream.mean if stream.mean > 0 else 1e6  # bytes
     rate = utilization * system.capacity / mean
-    return replace(system, background_network=Stream(rate, mean, stream.scv))
+    return replace(system, background_network=BackgroundStream(rate, mean, stream.scv))
 
 
 def scaled(system: System, factor: float) -> System:
@@ -270,7 +270,7 @@ def _runs_of(system: System, tasks: int) -> int:
 def simulated(
     system: System, placed: Placed, jobs: int, replications: int, engine: str = "auto"
 ) -> Sequence[Records]:
-    """Runs of the scheduler that samples from the placement."""
+    """Run of the scheduler that samples from the placement."""
     scheduler = get_scheduler("nona")
     prepared = build_tables(system, placed.queries, shares=placed.shares)
     return [

@@ -6,14 +6,14 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from nona.core.tables import Filled
+from nona.core.tables import FilledTable
 
 R = TypeVar("R")
 K = TypeVar("K", bound=Hashable)
 
 
 def grouped(rows: Iterable[R], key: Callable[[R], K]) -> dict[K, list[R]]:
-    """The rows of each key, in order of appearance."""
+    """Return the rows of each key, in order of appearance."""
     groups: dict[K, list[R]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
@@ -26,7 +26,7 @@ class Shown:
 
     key: str
     heading: str
-    rows: Filled
+    rows: FilledTable
     folded: bool = False
     printed: Sequence[str] | None = None
 
@@ -51,7 +51,7 @@ class Presented:
         return "\n".join([*lines, "", *filter(None, (self.notes, self.provenance))])
 
     def markdown(self) -> str:
-        """Finding, sentences and the tables that are not folded, for documents."""
+        """Return finding, sentences and the tables that are not folded, for documents."""
         parts = [f"**{self.title}.**", "\n".join(f"* {line}" for line in self.findings)]
         for shown in self.tables:
             parts += (

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from nona import __version__
 from nona.core.document import Document
 from nona.core.errors import SimulationError
-from nona.core.experiments import Key, Listener, do_nothing, run_work
+from nona.core.experiments import Key, RunListener, do_nothing, run_work
 from nona.core.text import plain
 from nona.core.units import Dimension, quantity_text
 from nona.queries.study.shipped import choices, now_text, option_name
@@ -54,7 +54,7 @@ def measured(
         done.add(key)
         on_progress(len(done) / len(pieces), f"{len(done)} of {len(pieces)}, {name(pieces[key[0]])}")
 
-    results = run_work(_Pieces(pieces, measure), keys, Listener(report), workers)
+    results = run_work(_Pieces(pieces, measure), keys, RunListener(report), workers)
     return [results[key] for key in keys]
 
 
@@ -87,7 +87,7 @@ def made_by(study: str, settings: Any) -> dict[str, Any]:
 
 
 def command_line(study: str, settings: Any) -> str:
-    """The command that makes a study's results again.
+    """Return the command that makes a study's results again.
 
     >>> from evidence.decisions import DecisionSettings
     >>> command_line("decisions", DecisionSettings(jobs=900, networks=("alexnet", "gpt2")))
@@ -110,7 +110,7 @@ def _text(value: Any, dimension: Dimension | None) -> str:
 
 
 def rounded_result(result: D, digits: int = DIGITS) -> D:
-    """A result with its floats rounded as :func:`rounded` does it."""
+    """Return a result with its floats rounded as :func:`rounded` does it."""
     return type(result).from_json(rounded(result.to_json(), digits))
 
 

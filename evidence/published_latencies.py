@@ -46,7 +46,7 @@ class Sketch:
         return self._tensor(name, shape, dtype or self.dtype)
 
     def weight(self, shape: Sequence[int]) -> str:
-        """A parameter."""
+        """Return a parameter."""
         name = self._tensor(f"w{len(self._parameters)}", shape, self.dtype)
         self._parameters.add(name)
         return name
@@ -54,7 +54,7 @@ class Sketch:
     def add(
         self, kind: str, inputs: Sequence[str], shape: Sequence[int], **attributes: AttributeValue
     ) -> str:
-        """An operator with one output of the given shape."""
+        """Return an operator with one output of the given shape."""
         number = len(self._operators)
         out = self._tensor(f"t{number}", shape, self.dtype)
         self._operators.append(Operator(f"{kind}_{number}", kind, tuple(inputs), (out,), attributes))
@@ -86,7 +86,7 @@ _BERT = {"bert-base": (12, 768, 12), "bert-large": (24, 1024, 16)}
 
 
 def reference_model(name: str) -> ModelGraph:
-    """The network called ``name``: ``resnet50``, ``resnet50+bn`` (batch normalisation not folded into
+    """Return the network called ``name``: ``resnet50``, ``resnet50+bn`` (batch normalisation not folded into
     the convolutions), ``bert-base/128``, ``bert-large/384``, ``llama-7b/512`` (tokens after the slash).
 
     >>> len(reference_model("resnet50").operators)

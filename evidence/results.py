@@ -217,11 +217,11 @@ class SimulatedCell(CellConditions):
     seconds: float
 
     def answer(self, key: QuestionKey) -> RatioToBest | None:
-        """The ratio of one of the two questions."""
+        """Return the ratio of one of the two questions."""
         return self.blind if key == "blind" else self.live
 
     def mean_s(self, scheduler: str) -> float | None:
-        """A scheduler's mean JCT; ``None`` without a steady state or where it was not run."""
+        """Return a scheduler's mean JCT; ``None`` without a steady state or where it was not run."""
         entrant = self.schedulers.get(scheduler)
         return None if entrant is None else entrant.mean_s
 
@@ -234,11 +234,11 @@ class DecisionStudy(Document):
     cells: tuple[SimulatedCell | UnplacedCell, ...]
 
     def simulated(self) -> list[SimulatedCell]:
-        """The cells that have a placement."""
+        """Return the cells that have a placement."""
         return [cell for cell in self.cells if isinstance(cell, SimulatedCell)]
 
     def unplaced(self) -> list[UnplacedCell]:
-        """The cells that have none."""
+        """Return the cells that have none."""
         return [cell for cell in self.cells if isinstance(cell, UnplacedCell)]
 
 

@@ -33,9 +33,9 @@ from nona.queries.sweeps.numbers import LOAD, with_value
 from nona.scenario.file import load_scenario
 from nona.scenario.sample_files import scenario_path
 from nona.scenario.schema import Scenario
-from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.policies.base import Ask, Place, Plan, Planner
+from nona.serverless.policies.base import BatchPlan, Place, PreparedPolicy, WaitingQueue
 from nona.serverless.policies.esg.explain import explain
 from nona.serverless.policies.esg.policy import esg_planner
 from nona.serverless.policies.registry import get_policy, policy_names
@@ -44,7 +44,7 @@ from nona.serverless.study.comparisons import ways_for
 from nona.serverless.study.knees import policies_over
 from nona.serverless.study.preparation import prepare_serverless
 from nona.serverless.study.run import oracle_outcome, with_sharing
-from nona.serverless.study.tasks import Done, Task, TaskPool, run_tasks
+from nona.serverless.study.tasks import Done, PolicyTask, TaskPool, run_tasks
 from nona.serverless.system import ServerlessSystem
 
 EVERY_SEARCH: Options = {"slack_resolution": 0.0}  # nothing is looked up
@@ -53,15 +53,15 @@ EVERY_SEARCH: Options = {"slack_resolution": 0.0}  # nothing is looked up
 class TimedPlanner:
     """A planner that records the time and the steps of each answer of another planner."""
 
-    def __init__(self, planner: Planner) -> None:
+    def __init__(self, planner: PreparedPolicy) -> None:
         self._planner, self.place = planner, None
         self.seconds: list[float] = []
         self.steps: list[int] = []
 
     place: Place | None
 
-    def plan(self, ask: Ask) -> Plan:
-        """The other's answer."""
+    def plan(self, ask: WaitingQueue) -> BatchPlan:
+        """Return the other's answer."""
         begin = time.perf_counter()
         plan = self._planner.plan(ask)
         self.seconds.append(time.perf_counter() - begin)
@@ -75,7 +75,7 @@ def measured_searches(scenario: Scenario, calls: int) -> MeasuredSearches:
     esg = get_policy("esg")
     timed = TimedPlanner(esg.prepare(system, EVERY_SEARCH))
     simulate_serverless(
-        system, replace(esg, build=lambda *_: timed), EVERY_SEARCH, RunOptions(calls=calls, warmup=50)
+        system, replace(esg, build=lambda *_: timed), EVERY_SEARCH, PlatformRunOptions(calls=calls, warmup=50)
     )
     kept = [s for s, steps in zip(timed.seconds[50:], timed.steps[50:], strict=True) if steps]
     steps = [s for s in timed.steps[50:] if s]
@@ -90,7 +90,7 @@ def measured_searches(scenario: Scenario, calls: int) -> MeasuredSearches:
 def _full_paths(system: ServerlessSystem) -> int:
     """All paths of the first group of the application with most stages."""
     longest = max(range(len(system.applications)), key=lambda a: system.applications[a].stages)
-    ask = Ask(longest, 0, int(system.space.batch.max()), system.applications[longest].slo_s)
+    ask = WaitingQueue(longest, 0, int(system.space.batch.max()), system.applications[longest].slo_s)
     return explain(esg_planner(system, {}), ask, 0).every
 
 
@@ -201,7 +201,7 @@ def _study(chosen: StudySettings, pool: TaskPool, on_progress: Hear) -> Serverle
 
 
 def setting(name: str, seed: int | None = None) -> Scenario:
-    """The shipped scenario, with another seed if one is given."""
+    """Return the shipped scenario, with another seed if one is given."""
     scenario = load_scenario(scenario_path(name))
     return scenario if seed is None else with_value(scenario, "seed", seed)
 
@@ -217,7 +217,7 @@ def _searches(chosen: StudySettings, tell: Tell) -> dict[str, MeasuredSearches]:
 def _settings(chosen: StudySettings, pool: TaskPool, tell: Tell) -> dict[str, StudySetting]:
     scenarios = {name: setting(name, chosen.seed) for name in chosen.settings}
     tasks = [
-        Task(scenario, policy, {}, RunOptions(calls=chosen.calls), chosen.replications)
+        PolicyTask(scenario, policy, {}, PlatformRunOptions(calls=chosen.calls), chosen.replications)
         for scenario in scenarios.values()
         for policy in POLICIES
     ]
@@ -231,7 +231,7 @@ def _setting(chosen: StudySettings, scenario: Scenario, done: Mapping[str, Done]
     return StudySetting(
         scenario=scenario.name,
         policies={p: d.summary for p, d in done.items()},
-        oracle=oracle_outcome(system, RunOptions(calls=chosen.calls), chosen.replications),
+        oracle=oracle_outcome(system, PlatformRunOptions(calls=chosen.calls), chosen.replications),
         cells={p: _cell(d, slo_s) for p, d in done.items()},
     )
 
@@ -240,7 +240,9 @@ def _cutoff(chosen: StudySettings, pool: TaskPool, tell: Tell) -> CutoffStudy:
     name = chosen.settings[0]
     scenario = setting(name, chosen.seed)
     tasks = [
-        Task(scenario, "orion", {"cutoff_s": c}, RunOptions(calls=chosen.calls), chosen.replications)
+        PolicyTask(
+            scenario, "orion", {"cutoff_s": c}, PlatformRunOptions(calls=chosen.calls), chosen.replications
+        )
         for c in chosen.cutoffs_s
     ]
     done = run_tasks(tasks, pool, tell)
@@ -254,7 +256,9 @@ def _sharing(chosen: StudySettings, pool: TaskPool, tell: Tell) -> SharingStudy:
     scenario = setting(SHARED, chosen.seed)
     policies = POLICIES[:3]
     tasks = [
-        Task(with_sharing(scenario, mode), policy, {}, RunOptions(calls=chosen.calls), chosen.few)
+        PolicyTask(
+            with_sharing(scenario, mode), policy, {}, PlatformRunOptions(calls=chosen.calls), chosen.few
+        )
         for mode in ways_for()
         for policy in policies
     ]
@@ -264,7 +268,7 @@ def _sharing(chosen: StudySettings, pool: TaskPool, tell: Tell) -> SharingStudy:
 
 
 def _cell(done: Done, slo_s: Sequence[float]) -> Cell:
-    """The numbers of a task, with the SLOs of the applications."""
+    """Return the numbers of a task, with the SLOs of the applications."""
     summary = done.summary
     applications = list(zip(summary.applications.values(), slo_s, strict=True))
     means = [(_of_slo(a.latency_s.mean, s), a.calls) for a, s in applications]

@@ -55,7 +55,7 @@ def measured_names() -> tuple[str, ...]:
 
 
 def measured_points(name: str) -> Points:
-    """The measured points of a network: seconds = batch / throughput."""
+    """Return the measured points of a network: seconds = batch / throughput."""
     rows = [row for row in shipped_table(*TABLE) if row["network"] == name]
     columns = ("batch", "vgpus", "jobs_per_s")
     batch, vgpus, rate = (np.array([float(row[column]) for row in rows]) for column in columns)
@@ -68,13 +68,13 @@ def relative_errors(law: GpuLaw, points: Points) -> Floats:
 
 
 def law_seconds(law: GpuLaw, batch: Floats, vgpus: Floats) -> Floats:
-    """The law's seconds, elementwise."""
+    """Return the law's seconds, elementwise."""
     scaled_s = (law.constant_s + law.per_query_s * batch) * vgpus**-law.exponent
     return np.asarray(np.maximum(law.floor_s, scaled_s))
 
 
 def fit_law(points: Points) -> GpuLaw:
-    """The law with the least mean relative error on ``points``.
+    """Return the law with the least mean relative error on ``points``.
 
     Raises ``CostError`` for fewer than five points, one batch size only, or one number of vGPUs only.
 
@@ -162,14 +162,14 @@ def _polished(points: Points, start: Floats) -> Floats:
 
 
 def left_out(points: Points, values: Floats) -> tuple[float, float]:
-    """The error of values left out: over all of them, over those between others."""
+    """Return the error of values left out: over all of them, over those between others."""
     errors = errors_left_out(points, values)
     between = (values > values.min()) & (values < values.max())
     return float(errors.mean()), float(errors[between].mean())
 
 
 def _line(name: str) -> str:
-    """The law of a network, and its errors on all points, on slices and on batches left out."""
+    """Return the law of a network, and its errors on all points, on slices and on batches left out."""
     points = measured_points(name)
     law = fit_law(points)
     numbers = (1e3 * law.floor_s, 1e3 * law.constant_s, 1e3 * law.per_query_s, law.exponent)

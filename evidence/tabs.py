@@ -46,8 +46,8 @@ from evidence.results import (
 )
 from evidence.theory_job import EffortAsked
 from nona.app.guide import sections
-from nona.app.jobs.registry import Job
-from nona.app.pages.run_page import Run, RunPage, run_area
+from nona.app.jobs.registry import AppJob
+from nona.app.pages.run_page import PageRun, RunPage, run_area
 from nona.app.pages.serverless.comparisons import over_charts
 from nona.app.pages.serverless.results import choose_one
 from nona.app.session.state import AppState, Kept
@@ -218,7 +218,7 @@ def _time_per_token() -> None:
     table(measured_language.POINTS.of(points), "language-formula-table", alt)
 
 
-def _theory_live(job: Job) -> None:
+def _theory_live(job: AppJob) -> None:
     rows = TheoryProgress.from_json(job.live).rows
     if rows:
         st.caption(f"So far: {theory.theory_sentence(rows)}")
@@ -267,7 +267,7 @@ def _theory(state: AppState) -> None:
     rows = [row for system in known_systems() for row in theory.theory_rows(system)]
     run_area(
         state,
-        Run(
+        PageRun(
             kind="validate",
             label="Simulate the known systems",
             of=TheoryResult,
@@ -440,7 +440,7 @@ def times_tab(state: AppState) -> None:
 
 
 def with_advice(page: RunPage[Kept]) -> RunPage[Kept]:
-    """The page with a line of the study of decisions below its settings."""
+    """Return the page with a line of the study of decisions below its settings."""
 
     def settings(state: AppState) -> None:
         page.fields(state)

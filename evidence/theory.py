@@ -12,7 +12,7 @@ from nona.core.arrays import Floats
 from nona.core.errors import SimulationError
 from nona.core.queueing import erlang_c, fifo_wait_s, sharing_stretch
 from nona.queries.placement.queueing import second_moment
-from nona.queries.system import Stream
+from nona.queries.system import BackgroundStream
 
 
 def _check_positive(**values: float) -> None:
@@ -46,7 +46,7 @@ def mg1_jct_s(rate: float, mean_s: float, scv: float = 1.0) -> float:
     _check_positive(rate=rate, mean_s=mean_s)
     if not scv >= 0:
         raise SimulationError(f"M/G/1: scv={scv} must be at least 0; 0 is a constant service time.")
-    return mean_s + fifo_wait_s(rate * mean_s, rate * second_moment(Stream(rate, mean_s, scv)))
+    return mean_s + fifo_wait_s(rate * mean_s, rate * second_moment(BackgroundStream(rate, mean_s, scv)))
 
 
 def mm1_jct_s(rate: float, mean_s: float) -> float:
@@ -96,7 +96,7 @@ def mmc_jct_s(rate: float, mean_s: float, servers: int) -> float:
     return mean_s + waits * mean_s / (servers - offered) if offered < servers else math.inf
 
 
-def priority_jct_s(streams: Sequence[Stream]) -> tuple[float, ...]:
+def priority_jct_s(streams: Sequence[BackgroundStream]) -> tuple[float, ...]:
     """Mean time in the system of each class; a service that has begun is never interrupted.
 
     Formula: Tₖ = E[Sₖ] + W₀/((1−σₖ₋₁)(1−σₖ)) with σₖ = ρ₁ + … + ρₖ, σ₀ = 0, and W₀ = Σ λᵢE[Sᵢ²]/2
@@ -110,10 +110,10 @@ def priority_jct_s(streams: Sequence[Stream]) -> tuple[float, ...]:
 
     Of two classes alike with ρ = 0.4 each, M/M/1:
 
-    >>> urgent, other = priority_jct_s([Stream(0.4, 1.0, 1.0), Stream(0.4, 1.0, 1.0)])
+    >>> urgent, other = priority_jct_s([BackgroundStream(0.4, 1.0, 1.0), BackgroundStream(0.4, 1.0, 1.0)])
     >>> round(urgent, 9), round(other, 9)
     (2.333333333, 7.666666667)
-    >>> priority_jct_s([Stream(0.5, 1.0, 0.0), Stream(1.0, 1.0, 0.0)])
+    >>> priority_jct_s([BackgroundStream(0.5, 1.0, 0.0), BackgroundStream(1.0, 1.0, 0.0)])
     (2.0, inf)
 
     Source: Cobham, Priority Assignment in Waiting Line Problems, Operations Research 1954; Kleinrock,
@@ -321,14 +321,14 @@ def choices_jct_s(rate: float, mean_s: float, choices: int) -> float:
         exponent = choices * (exponent + 1)  # (dⁱ⁺¹−d)/(d−1) from (dⁱ−d)/(d−1)
 
 
-def link_wait_s(capacity: float, streams: Iterable[Stream]) -> float:
+def link_wait_s(capacity: float, streams: Iterable[BackgroundStream]) -> float:
     """Mean wait of a message at a first-come-first-served link with Poisson arrivals.
 
     Formula: W = ΣλE[X²]/C² / (2(1−ΣλE[X]/C)) over the streams, E[X²] = E[X]²(1+scv).
 
     ``capacity``: C, bytes/s. ``streams``: message streams: rate (1/s), mean size (bytes), scv of the size.
 
-    >>> link_wait_s(1e6, [Stream(rate=0.5, mean=1e6, scv=0.0)])
+    >>> link_wait_s(1e6, [BackgroundStream(rate=0.5, mean=1e6, scv=0.0)])
     0.5
 
     Source: Kleinrock, Queueing Systems I, 1975, section 5.6.

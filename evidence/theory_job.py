@@ -12,7 +12,7 @@ from evidence.agreement import EFFORTS, compare
 from evidence.known_systems import known_systems
 from evidence.reports.theory import comparison_rows
 from evidence.results import ComparedRow, TheoryProgress, TheoryResult
-from nona.app.tasks.desk import Desk, asked_of
+from nona.app.tasks.desk import JobContext, asked_of
 from nona.core.document import Document
 from nona.core.errors import JobError
 from nona.queries.simulation.run import AUTO, engine_named
@@ -26,7 +26,7 @@ class EffortAsked(Document):
     effort: str
 
 
-def simulate_known(spec: Mapping[str, Any], desk: Desk) -> TheoryResult:
+def simulate_known(spec: Mapping[str, Any], desk: JobContext) -> TheoryResult:
     """Simulate every known system with the effort that is asked for.
 
     Rows that are done come along with the progress, so that the page can tell while it runs.

@@ -19,8 +19,8 @@ from nona.training.generated_jobs import generate
 from nona.training.job_files import trace_jobs
 from nona.training.metrics import mean_of as mean_known
 from nona.training.metrics import measure
-from nona.training.results import PolicyOutcome
-from nona.training.rounds import RunOptions, simulate_training
+from nona.training.results import TrainingPolicyResult
+from nona.training.rounds import RoundOptions, simulate_training
 from nona.training.system import NodeGroup, TrainingCluster, TrainingSystem
 from nona.training.throughput_table import shipped_throughputs
 
@@ -103,15 +103,15 @@ def _nodes(gpus: int) -> list[tuple[int, int]]:
     return [(count, size) for count, size in parts if count and size]
 
 
-def run_piece(piece: Piece, replication: int) -> PolicyOutcome:
+def run_piece(piece: Piece, replication: int) -> TrainingPolicyResult:
     """Simulate it to the end of its last job."""
     system = system_of(piece, replication)
     options = {"space_sharing": True} if piece.variant.packed else {}
     policy = get_policy(piece.variant.policy)
-    return measure(system, simulate_training(system, policy, options, RunOptions(replication=replication)))
+    return measure(system, simulate_training(system, policy, options, RoundOptions(replication=replication)))
 
 
-def _outcome(run: tuple[Piece, int]) -> PolicyOutcome:
+def _outcome(run: tuple[Piece, int]) -> TrainingPolicyResult:
     return run_piece(*run)
 
 
@@ -219,7 +219,7 @@ def _at_once(chosen: StudySettings) -> tuple[Piece, ...]:
     )
 
 
-def _point(piece: Piece, outcomes: list[PolicyOutcome]) -> studies.StudyPoint:
+def _point(piece: Piece, outcomes: list[TrainingPolicyResult]) -> studies.StudyPoint:
     return studies.StudyPoint(
         mode=piece.mode,
         variant=piece.variant.name,

@@ -46,7 +46,7 @@ PUBLIC = {
     "nona.queries.study.outcome": ("simulation_outcome",),
     "nona.queries.study.placement_outcome": ("full_report", "placement_outcome"),
     "nona.queries.study.placements": ("compare", "place", "predictions"),
-    "nona.queries.study.preparation": ("Study", "prepare"),
+    "nona.queries.study.preparation": ("PreparedSystem", "prepare"),
     "nona.queries.study.simulation": ("SimulationResult", "answers", "chosen_schedulers", "simulate"),
     "nona.queries.sweeps.numbers": ("Number", "number_named", "numbers_of", "with_value"),
     "nona.queries.sweeps.run": ("sweep", "sweep_grid"),
@@ -76,14 +76,14 @@ def __dir__() -> list[str]:
 
 
 def import_root() -> Path:
-    """The folder that holds the package: where child processes find it."""
+    """Return the folder that holds the package: where child processes find it."""
     from pathlib import Path
 
     return Path(__file__).resolve().parent.parent
 
 
 def app_root() -> Path:
-    """The folder of ``app.py``, ``pages`` and ``sample_models``: the checkout, or inside the wheel."""
+    """Return the folder of ``app.py``, ``pages`` and ``sample_models``: the checkout, or inside the wheel."""
     from pathlib import Path
 
     package = Path(__file__).resolve().parent

@@ -17,33 +17,33 @@ from streamlit.testing.v1 import AppTest
 from nona.app.jobs.kinds import KINDS
 from nona.app.models.loading import device_names
 from nona.app.pages.models.page import upload_label
-from nona.app.tasks.desk import Desk
+from nona.app.tasks.desk import JobContext
 from nona.app.tasks.serving import run_task
 from nona.cli.main import main
 from nona.cluster.hardware.device import devices
-from nona.cluster.sharing.pool import Gpu, Part, Way
+from nona.cluster.sharing.pool import Gpu, GpuPart, SharingMode
 from nona.cluster.sharing.registry import WAYS
 from nona.core.document import Document
 from nona.core.errors import NonaError
 from nona.core.family import TaskKind
 from nona.core.figures import scheduler_style
-from nona.core.registry import Look, Registry
-from nona.models.contraction.rules import RULES, Rule
+from nona.core.registry import ChartStyle, Registry
+from nona.models.contraction.rules import RULES, ContractionRule
 from nona.models.graph.readers import reader_for
 from nona.models.graph.registry import READERS, Reader
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables
 from nona.queries.schedulers.registry import SCHEDULERS
 from nona.scenario import words as schema_words
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario
 from nona.scenario.sample_files import scenario_path
-from nona.serverless.policies.base import Place, Plan, Policy
+from nona.serverless.policies.base import BatchPlan, ConfigurationPolicy, Place
 from nona.serverless.policies.registry import POLICIES
 from nona.serverless.report.figures import way_title
 from nona.serverless.study.comparisons import ways_for
 
 ALL: tuple[Registry[Any], ...] = (RULES, SCHEDULERS, POLICIES, WAYS, READERS, KINDS)
 MODE = ("serverless", "sharing", "mode")
-PINK = Look("#d0388a", "dash", "star-square")
+PINK = ChartStyle("#d0388a", "dash", "star-square")
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def merge_nothing(merging):
     """Every operator stays a task."""
 
 
-APART = Rule("apart", "a → b is never contracted.", "This test", merge_nothing)
+APART = ContractionRule("apart", "a → b is never contracted.", "This test", merge_nothing)
 
 
 # A scheduler: everything on the first executor.
@@ -83,7 +83,7 @@ FIRST = Scheduler(
     source="This test",
     adaptation="",
     decide=decide_first,
-    build=lambda system, placement, options: Prepared(NoTables(np.zeros(1)), 0),
+    build=lambda system, placement, options: SchedulerTables(NoTables(np.zeros(1)), 0),
     look=PINK,
 )
 
@@ -95,10 +95,10 @@ class SmallestPlanner:
     place: Place | None = None
 
     def plan(self, ask):
-        return Plan((0,))
+        return BatchPlan((0,))
 
 
-SMALLEST = Policy(
+SMALLEST = ConfigurationPolicy(
     name="smallest",
     title="Smallest",
     summary="One job, as small as can be.",
@@ -119,7 +119,7 @@ class OneAtATime(Gpu):
         self.whole = self.vgpus = invoker.vgpus
 
     def part(self, state, vgpus):
-        return None if state or vgpus > self.whole else Part(vgpus, vgpus)
+        return None if state or vgpus > self.whole else GpuPart(vgpus, vgpus)
 
     def without(self, state, key):
         return 0
@@ -134,7 +134,7 @@ class OneAtATime(Gpu):
         return "every GPU has a batch"
 
 
-ALONE = Way("alone", "one at a time", "a batch has the GPU to itself", OneAtATime, PINK)
+ALONE = SharingMode("alone", "one at a time", "a batch has the GPU to itself", OneAtATime, PINK)
 
 
 # A reader: a line "source,target,bytes" for every edge; every operator takes a millisecond.
@@ -268,7 +268,7 @@ def echo(spec, desk) -> Echo:
 
 
 def test_a_task_of_a_page_is_run():
-    desk = Desk(lambda message: None)
+    desk = JobContext(lambda message: None)
     with KINDS.registered(TaskKind("echo", "echo", (), f"{__name__}:echo")):
         told = run_task({"kind": "echo", "say": "hello"}, desk)
         assert told == {"said": "hello"}

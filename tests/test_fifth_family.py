@@ -1,4 +1,4 @@
-"""A fifth family of jobs is one folder and one line in the tuple: page, command, job, result and names are there."""
+"""A fifth family of jobs is one folder and one line in the tuple."""
 
 import json
 import os
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import click
 
 from nona.core.document import Document
-from nona.core.family import Family, PageEntry, SavedResult, TaskKind
-from nona.core.registry import Look, Registry, Strategy
+from nona.core.family import Family, PageEntry, ResultKind, TaskKind
+from nona.core.registry import ChartStyle, Registry, Strategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Order(Strategy):
 
 SHORTEST = Order(
     name="shortest-page-first", summary="Prints the shortest first.", source="none", adaptation="none",
-    look=Look("#123456", "solid", "circle"),
+    look=ChartStyle("#123456", "solid", "circle"),
 )
 ORDERS = Registry("Order", (SHORTEST,))
 
@@ -60,7 +60,7 @@ PRINTING = Family(
     pages=(PageEntry("printing", "Printing", "print", "Who prints first?"),),
     commands=("printing:command",),
     tasks=(TaskKind("print", "printing run", ("seed",), "printing:print_all"),),
-    saved=(SavedResult("printed", "printing run", "printing:Printed", "printing:ORDERS"),),
+    saved=(ResultKind("printed", "printing run", "printing:Printed", "printing:ORDERS"),),
     styles=("printing:ORDERS",),
     keys=("printing",),
     unknown="printing:unknown",

@@ -14,7 +14,7 @@ from nona.queries.schedulers.learned.network import (
     WIDTH,
     Embedding,
     Layer,
-    Network,
+    PolicyNetwork,
     embed,
     leaky,
     network_of,
@@ -38,11 +38,11 @@ def back(layer: Layer, given: Layer, x: Floats, upper: Floats) -> Floats:
 
 
 def _bent(y: Floats, upper: Floats) -> Floats:
-    """The gradient before the bend, from the outputs ``y`` after it."""
+    """Return the gradient before the bend, from the outputs ``y`` after it."""
     return np.where(y > 0, upper, SLOPE * upper)
 
 
-def _two_back(network: Network, given: Network, name: str, x: Floats, upper: Floats) -> Floats:
+def _two_back(network: PolicyNetwork, given: PolicyNetwork, name: str, x: Floats, upper: Floats) -> Floats:
     """Back through ``name``1 and ``name``2, each followed by a bend; the pass is made again."""
     one, two = getattr(network, f"{name}1"), getattr(network, f"{name}2")
     hidden = leaky(one(x))
@@ -51,7 +51,12 @@ def _two_back(network: Network, given: Network, name: str, x: Floats, upper: Flo
 
 
 def _embed_back(
-    network: Network, given: Network, dag: Dag, features: Floats, made: Embedding, upper: Embedding
+    network: PolicyNetwork,
+    given: PolicyNetwork,
+    dag: Dag,
+    features: Floats,
+    made: Embedding,
+    upper: Embedding,
 ) -> None:
     """Add the gradient of :func:`~nona.queries.schedulers.learned.network.embed` from that of its results."""
     inputs = np.concatenate([features, made.task], axis=1)
@@ -70,7 +75,7 @@ def _embed_back(
 def gradient(
     weights: Floats, pair: int, graphs: Graphs, choices: Choices, advantage: Floats, entropy: float
 ) -> Floats:
-    """The gradient of Σ advantage · log p(taken) + entropy · H(p) over the choices, H in nats."""
+    """Return the gradient of Σ advantage · log p(taken) + entropy · H(p) over the choices, H in nats."""
     network, derivative = network_of(weights, pair), np.zeros_like(weights)
     given = network_of(derivative, pair)
     embeddings = [embed(network, d, x) for d, x in zip(graphs.dags, graphs.features, strict=True)]
@@ -94,7 +99,7 @@ def gradient(
 
 
 def _jobs(graphs: Graphs, choices: Choices) -> tuple[Ints, Floats]:
-    """The different sets of open tasks: the set of each candidate, and (sets, T) who is in it."""
+    """Return the different sets of open tasks: the set of each candidate, and (sets, T) who is in it."""
     first = np.cumsum([0, *(len(d) for d in graphs.dags)])
     query = np.searchsorted(first, choices.task, side="right") - 1
     _, example, of = np.unique(
@@ -108,12 +113,12 @@ def _jobs(graphs: Graphs, choices: Choices) -> tuple[Ints, Floats]:
 
 
 def _sums(of: Ints, values: Floats, size: int) -> Floats:
-    """Sums of rows by number."""
+    """Return sums of rows by number."""
     return np.stack([np.bincount(of, weights=column, minlength=size) for column in values.T], axis=1)
 
 
 def _slopes(score: Floats, choices: Choices, advantage: Floats, entropy: float) -> Floats:
-    """The gradient of the sum in :func:`gradient` with respect to each candidate's score."""
+    """Return the gradient of the sum in :func:`gradient` with respect to each candidate's score."""
     begin = np.concatenate([[0], choices.end[:-1]])
     choice = np.repeat(np.arange(len(begin)), choices.end - begin)
     highest = np.maximum.reduceat(score, begin)

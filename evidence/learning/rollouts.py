@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from nona.core.arrays import Floats, Ints
 from nona.core.errors import SimulationError
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import PRIME, NetworkView, Prepared, Ready, Scheduler, View, mixed
+from nona.queries.schedulers.base import (
+    PRIME,
+    NetworkView,
+    Ready,
+    Scheduler,
+    SchedulerTables,
+    SystemView,
+    mixed,
+)
 from nona.queries.schedulers.learned.choose import Learned, candidates, one_of
 from nona.queries.schedulers.learned.network import STATE
 from nona.queries.simulation.compiled.engine import CompiledRun
@@ -65,7 +73,7 @@ def _recording(policy: Learned, salt: int, keep: float, choices: int, candidates
     return Recording(policy, salt, keep, written, end, taken, task, open_tasks, time_s, features)
 
 
-def decide(now: float, view: View, ready: Ready, tables: Recording, u: Any, out: NDArray[Any]) -> bool:
+def decide(now: float, view: SystemView, ready: Ready, tables: Recording, u: Any, out: NDArray[Any]) -> bool:
     """Decide as :func:`nona.queries.schedulers.learned.choose.decide`, but draw by the softmax of the scores.
 
     It is not pure: it writes into its own tables, of which every run has its own.
@@ -148,12 +156,14 @@ class NewRecording:
     keep: float
     choices: int
 
-    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-        return Prepared(_recording(self.policy, self.salt, self.keep, self.choices), 1)
+    def __call__(
+        self, system: System, placement: Placement | None, options: Mapping[str, Any]
+    ) -> SchedulerTables:
+        return SchedulerTables(_recording(self.policy, self.salt, self.keep, self.choices), 1)
 
 
 def _recorder(view: NetworkView, prepare: NewRecording) -> Scheduler:
-    """The declaration under which a policy runs while it is trained."""
+    """Return the declaration under which a policy runs while it is trained."""
     return Scheduler(
         name="policy in training",
         kind="pick",

@@ -22,14 +22,14 @@ from nona.queries.schedulers.base import NetworkView
 from nona.queries.schedulers.learned import network
 from nona.queries.schedulers.learned.card import Card, Ranges, Trained
 from nona.queries.schedulers.learned.choose import learned_tables
-from nona.queries.system import QueryClass, Stream, System
+from nona.queries.system import BackgroundStream, QueryClass, System
 
 WORK_S = 0.02  # mean seconds of a query: the features know no unit, so that one is enough
 CAPACITY = 1e9
 
 
 def drawn_system(ranges: Ranges, rng: np.random.Generator) -> System:
-    """A system of these ranges.
+    """Return a system of these ranges.
 
     >>> system = drawn_system(Ranges(servers=(4, 4)), np.random.default_rng(1))
     >>> system.servers, system.total_rate > 0
@@ -55,7 +55,7 @@ def drawn_system(ranges: Ranges, rng: np.random.Generator) -> System:
         capacity=CAPACITY,
         latency_s=0.0,
         discipline="fifo",
-        background_compute=Stream(background / (0.5 * WORK_S), 0.5 * WORK_S, 1.0),
+        background_compute=BackgroundStream(background / (0.5 * WORK_S), 0.5 * WORK_S, 1.0),
         background_network=_link_background(float(rng.uniform(*ranges.link)), transfer),
         queries=tuple(
             QueryClass(g.name, g, decompose(g.dag), _rate(g, load * share, executors, weights))
@@ -70,18 +70,18 @@ def _log_between(bounds: tuple[int, int], rng: np.random.Generator) -> int:
 
 
 def _rate(graph: TaskGraph, load: float, executors: int, weights: Floats) -> float:
-    """The rate at which a query class takes ``load`` of the executors' time."""
+    """Return the rate at which a query class takes ``load`` of the executors' time."""
     return float(load * executors / (weights @ graph.compute_s).sum())
 
 
-def _link_background(share: float, transfer: float) -> Stream:
+def _link_background(share: float, transfer: float) -> BackgroundStream:
     """Messages of others as large as those of the queries on average take ``share`` of the link."""
     size = transfer * WORK_S * CAPACITY / 4
-    return Stream(share * CAPACITY / size, size, 1.0)
+    return BackgroundStream(share * CAPACITY / size, size, 1.0)
 
 
 def _graph(name: str, ranges: Ranges, transfer: float, slow: float, rng: np.random.Generator) -> TaskGraph:
-    """A chain, a fork and join, or a random graph, each task with an edge from an earlier one."""
+    """Return a chain, a fork and join, or a random graph, each task with an edge from an earlier one."""
     n = int(rng.integers(ranges.tasks[0], ranges.tasks[1] + 1))
     kind = int(rng.integers(3))
     pairs: set[tuple[int, int]] = set()
@@ -190,7 +190,7 @@ def trained_file(settings: TrainSettings, on_iteration: OnIteration | None = Non
 
 
 def rollouts_of(system: System, weights: Floats, settings: TrainSettings) -> list[Rollout]:
-    """Runs with the same arrivals, and draws of their own."""
+    """Run with the same arrivals, and draws of their own."""
     policy = learned_tables(system, network.network_of(weights, settings.pair))
     jobs, salts = max(settings.jobs, 3 * system.executors), range(1, settings.rollouts + 1)
     return [rolled_out(system, policy, settings.view, jobs, salt) for salt in salts]
@@ -199,7 +199,7 @@ def rollouts_of(system: System, weights: Floats, settings: TrainSettings) -> lis
 def _direction(
     system: System, weights: Floats, settings: TrainSettings, runs: Sequence[Rollout], entropy: float
 ) -> Floats:
-    """The gradient of one iteration, per choice, of length at most 1."""
+    """Return the gradient of one iteration, per choice, of length at most 1."""
     unit_s = network.mean_work_s(system)
     graphs = Graphs(
         tuple(q.tasks.dag for q in system.queries),

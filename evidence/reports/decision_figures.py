@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from evidence.reports.decisions import QUESTIONS, compared, heat, ratio_words, where
 from evidence.results import DecisionStudy, QuestionKey
 from nona.core.figures import BAD, GOOD, QUIET, add_heat, add_points, colours, figure, rule, text
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.tables import share_text
 
 FULL = 1.25  # a ratio from which on a cell has the full colour
@@ -38,7 +38,7 @@ def ratios_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
                 family,
                 [rank for rank, _ in own],
                 ratios,
-                Look(colour[family], "solid", SYMBOLS[number % len(SYMBOLS)]),
+                ChartStyle(colour[family], "solid", SYMBOLS[number % len(SYMBOLS)]),
                 "%{customdata}",
                 size=6,
                 spans=spans,
@@ -81,7 +81,7 @@ def heat_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
 
 
 def _cell_text(ratios: list[float]) -> str:
-    """The largest.
+    """Return the largest.
 
     >>> _cell_text([0.5, 1.0, 1.2])
     '1.20'
@@ -90,7 +90,7 @@ def _cell_text(ratios: list[float]) -> str:
 
 
 def _hover_text(ratios: list[float]) -> str:
-    """The same as a sentence.
+    """Return the same as a sentence.
 
     >>> _hover_text([0.5, 1.0, 1.2])
     'median 1.00, largest 1.20, of 3 cells'

@@ -25,7 +25,7 @@ from nona.core.tables import (
     TIME,
     WHOLE_SHARE,
     Column,
-    Filled,
+    FilledTable,
     Kind,
     Table,
     mean_text,
@@ -78,7 +78,7 @@ def compared(data: DecisionStudy, key: QuestionKey) -> list[Compared]:
 
 
 def unsteady(data: DecisionStudy, key: QuestionKey) -> list[SimulatedCell]:
-    """The cells in which the scheduler that a question is about has no steady state, so no ratio."""
+    """Return the cells in which the scheduler that a question is about has no steady state, so no ratio."""
     name = QUESTIONS[key].name
     return [
         cell
@@ -105,7 +105,7 @@ def verdict(answer: RatioToBest, goal: float) -> Verdict:
 
 
 def counts(cells: Iterable[Compared], goal: float) -> Counter[Verdict]:
-    """The number of cells by verdict."""
+    """Return the number of cells by verdict."""
     return Counter(verdict(c.answer, goal) for c in cells)
 
 
@@ -137,7 +137,7 @@ def sides(data: DecisionStudy, key: QuestionKey) -> Sides:
 
 
 def worst(data: DecisionStudy, key: QuestionKey, most: int = 10) -> list[Compared]:
-    """The cells with the largest ratios, the largest first."""
+    """Return the cells with the largest ratios, the largest first."""
     return sorted(compared(data, key), key=lambda c: -c.answer.ratio)[:most]
 
 
@@ -174,7 +174,7 @@ def where(cell: CellConditions) -> str:
 
 
 def ratio_words(answer: RatioToBest) -> str:
-    """The ratio with its interval.
+    """Return the ratio with its interval.
 
     >>> ratio_words(RatioToBest(best="local", ratio=1.9034, low=1.8884, high=1.9185, pairs=5))
     '1.903 ± 0.015'
@@ -214,7 +214,7 @@ def _answers(question: Question) -> tuple[Column[_Network], ...]:
     )
 
 
-def networks(data: DecisionStudy) -> Filled:
+def networks(data: DecisionStudy) -> FilledTable:
     """For each network how often each goal is met, the worst ratio, and the cost and gap of its placement."""
     cells = {name: tuple(c for c in data.simulated() if c.network == name) for name in data.networks}
     columns: tuple[Column[_Network], ...] = (
@@ -237,7 +237,7 @@ def networks(data: DecisionStudy) -> Filled:
     )
 
 
-def _cases(cases: Iterable[Compared], question: Question) -> Filled:
+def _cases(cases: Iterable[Compared], question: Question) -> FilledTable:
     columns: tuple[Column[Compared], ...] = (
         Column("ratio", lambda c: c.answer.estimate, RATIO, interval=True, decides=True),
         Column("network", lambda c: c.cell.network, decides=True),
@@ -253,8 +253,8 @@ def _cases(cases: Iterable[Compared], question: Question) -> Filled:
     return Table("", columns).of(cases)
 
 
-def worst_cases(data: DecisionStudy, key: QuestionKey, most: int = 10) -> Filled:
-    """The cells with the largest ratios."""
+def worst_cases(data: DecisionStudy, key: QuestionKey, most: int = 10) -> FilledTable:
+    """Return the cells with the largest ratios."""
     return _cases(worst(data, key, most), QUESTIONS[key])
 
 
@@ -300,7 +300,7 @@ PLACED = (
 )
 
 
-def cells(data: DecisionStudy) -> Filled:
+def cells(data: DecisionStudy) -> FilledTable:
     """Every cell with the mean of every scheduler."""
 
     def mean(name: str) -> Column[AnyCell]:
@@ -318,7 +318,7 @@ class _Entered(NamedTuple):
     entrant: Entrant
 
 
-def entrants(data: DecisionStudy) -> Filled:
+def entrants(data: DecisionStudy) -> FilledTable:
     """Each cell and scheduler, for files."""
 
     def of(column: Column[AnyCell]) -> Column[_Entered]:
@@ -365,7 +365,7 @@ HOW = (
 
 
 def title(data: DecisionStudy, key: QuestionKey = "blind") -> str:
-    """The main finding in one sentence."""
+    """Return the main finding in one sentence."""
     question, cells = QUESTIONS[key], compared(data, key)
     if not cells:
         return f"{question.name} was not simulated"
@@ -385,7 +385,7 @@ def heat_title(data: DecisionStudy, key: QuestionKey = "blind") -> str:
 
 
 def findings(data: DecisionStudy) -> list[str]:
-    """Counts and worst cells of both questions, the gain, and the accuracy of the predictions."""
+    """Count and worst cells of both questions, the gain, and the accuracy of the predictions."""
     lines = [line for key in QUESTIONS for line in _question(data, key)]
     return [*lines, *_predictions(data), *_placing(data), *_unsteady(data)]
 
@@ -452,7 +452,7 @@ def _unsteady(data: DecisionStudy) -> list[str]:
 
 
 def presented(data: DecisionStudy) -> Presented:
-    """The study with its tables: the worst cells of both questions, every network, every cell."""
+    """Return the study with its tables: the worst cells of both questions, every network, every cell."""
     tables = (
         Shown("decisions-networks", "By network", networks(data)),
         Shown("decisions-worst", "nona: the largest ratios", worst_cases(data, "blind")),

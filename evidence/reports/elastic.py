@@ -11,9 +11,9 @@ import plotly.graph_objects as go
 from evidence.policy_results import ElasticPoint, ElasticStudy
 from evidence.presented import Presented, Shown, grouped
 from nona.core.figures import add_means, add_points, figure, log_axis, text
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.statistics import Interval, mean_interval, paired_ratio
-from nona.core.tables import Column, Filled, Kind, Table, share_text, time_text
+from nona.core.tables import Column, FilledTable, Kind, Table, share_text, time_text
 from nona.training.report.figures import elastic_style
 from nona.training.report.findings import HOUR_S
 
@@ -37,7 +37,7 @@ def published_of(point: ElasticPoint) -> float | None:
     return float(np.mean(means_s)) if len(means_s) == len(point.published_s) else None
 
 
-def _table(points: Iterable[ElasticPoint], published: Callable[[ElasticPoint], float | None]) -> Filled:
+def _table(points: Iterable[ElasticPoint], published: Callable[[ElasticPoint], float | None]) -> FilledTable:
     columns: tuple[Column[ElasticPoint], ...] = (
         Column("policy", lambda p: p.policy),
         Column("load", lambda p: p.load, Kind("{:g}".format)),
@@ -50,7 +50,7 @@ def _table(points: Iterable[ElasticPoint], published: Callable[[ElasticPoint], f
 
 
 def over_load(study: ElasticStudy) -> list[ElasticPoint]:
-    """The points without interference, where whoever can avoid it does."""
+    """Return the points without interference, where whoever can avoid it does."""
     return [p for p in study.points if p.calm]
 
 
@@ -60,7 +60,7 @@ def _at_load_1(study: ElasticStudy) -> list[ElasticPoint]:
 
 
 def title(study: ElasticStudy) -> str:
-    """The shortest mean JCT at the lowest and at the highest load, as one finding."""
+    """Return the shortest mean JCT at the lowest and at the highest load, as one finding."""
     points = over_load(study)
     by_load, parts = grouped(points, lambda p: p.load), []
     for load in dict.fromkeys((min(by_load), max(by_load))):
@@ -164,7 +164,7 @@ def interference_figure(study: ElasticStudy) -> go.Figure:
             continue
         # With avoidance no job is slowed: one run stands for every interference.
         means += _line(chart, name, dict.fromkeys(parts, point), look)
-        means += _line(chart, NOT_AVOIDED, of_policy, Look(look.colour, "dot", "circle-open"))
+        means += _line(chart, NOT_AVOIDED, of_policy, ChartStyle(look.colour, "dot", "circle-open"))
         _published(chart, NOT_AVOIDED, {part: published_of(p) for part, p in of_policy.items()}, look)
     chart.update_xaxes(title="part of its speed lost beside another job on several nodes", rangemode="tozero")
     log_axis(chart, means, JCT, "y")
@@ -175,7 +175,7 @@ JCT = "mean JCT, h"  # on a logarithmic axis: FIFO takes many times as long as t
 
 
 def _line(
-    chart: go.Figure, name: str, points: Mapping[float, ElasticPoint], look: Look
+    chart: go.Figure, name: str, points: Mapping[float, ElasticPoint], look: ChartStyle
 ) -> Sequence[float | None]:
     hover, jcts = (
         f"{text(name)}, %{{x:,.3~r}}: %{{y:,.3~r}} h",
@@ -184,7 +184,7 @@ def _line(
     return add_means(chart, name, list(points), jcts, 1 / HOUR_S, look, hover)
 
 
-def _published(chart: go.Figure, name: str, means_s: Mapping[float, float | None], look: Look) -> None:
+def _published(chart: go.Figure, name: str, means_s: Mapping[float, float | None], look: ChartStyle) -> None:
     hours = {x: mean_s / HOUR_S for x, mean_s in means_s.items() if mean_s is not None}
     if hours:
         hover = f"{text(name)}, authors' simulator: %{{y:,.3~r}} h"

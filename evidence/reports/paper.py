@@ -13,7 +13,7 @@ from evidence.results import Growth, OverloadRun, PaperStudy, Reach
 from nona.core.document import Estimate
 from nona.core.figures import add_points, figure, rule, scheduler_style, text
 from nona.core.html import pieces as html
-from nona.core.tables import COUNT, FACTOR, TIME, Column, Filled, Kind, Table, share_text
+from nona.core.tables import COUNT, FACTOR, TIME, Column, FilledTable, Kind, Table, share_text
 from nona.core.text import listed
 from nona.core.units import format_number, format_time
 from nona.queries.sweeps.figures import sweep_figure
@@ -33,14 +33,14 @@ class StableRatio(NamedTuple):
     point: SweptPoint
 
 
-def points(data: PaperStudy) -> Filled:
+def points(data: PaperStudy) -> FilledTable:
     """Every simulated point of every sweep, for pages and files."""
     rows = (row for name, report in data.sweeps.items() for row in simulated(report, name))
     return points_table(rows, next(iter(data.sweeps.values())))
 
 
 def edge_of(curve: SweptCurve) -> float | None:
-    """The first value from which on a scheduler has no steady state; ``None``: stable throughout."""
+    """Return the first value from which on a scheduler has no steady state; ``None``: stable throughout."""
     return next((low for low, high in unstable_spans(curve) if (low, high) != (None, None)), None)
 
 
@@ -61,7 +61,7 @@ def _sweep_ratios(name: str, report: SweepReport, far: bool) -> Iterator[StableR
 
 
 def largest(data: PaperStudy, far: bool = False) -> StableRatio | None:
-    """The point with the largest ratio to nona, of those that :func:`ratios` gives."""
+    """Return the point with the largest ratio to nona, of those that :func:`ratios` gives."""
     return max(ratios(data, far), key=lambda r: r.ratio, default=None)
 
 
@@ -77,7 +77,7 @@ def faster(data: PaperStudy, sweep: str) -> dict[str, tuple[int, int]]:
     return by_scheduler
 
 
-def summary(data: PaperStudy) -> Filled:
+def summary(data: PaperStudy) -> FilledTable:
     """Each scheduler's edges, and its largest ratios to nona."""
     by_far = {far: list(ratios(data, far)) for far in (True, False)}
 
@@ -125,7 +125,7 @@ class _Run(NamedTuple):
     claimed: float | None
 
 
-def _growth(data: PaperStudy) -> Filled:
+def _growth(data: PaperStudy) -> FilledTable:
     """Each run in overload."""
     columns: tuple[Column[_Run], ...] = (
         Column("scheduler", lambda r: r.scheduler),
@@ -168,7 +168,7 @@ OURS = (
 
 
 def title(data: PaperStudy) -> str:
-    """The main finding in one sentence."""
+    """Return the main finding in one sentence."""
     claim, far = data.claim, largest(data, far=True)
     if far is None:
         return "No scheduler has a ratio to nona: none is stable at the same values"
@@ -181,7 +181,7 @@ def title(data: PaperStudy) -> str:
 
 
 def findings(data: PaperStudy) -> list[str]:
-    """The findings, one a line, the most important first."""
+    """Return the findings, one a line, the most important first."""
     edges = (f"Background {name}: {stability_finding(report)}" for name, report in data.sweeps.items())
     return [_largest(data), *edges, *(_reach(r, data.claim) for r in data.reach), _faster(data)]
 
@@ -262,7 +262,7 @@ def growth_title(data: PaperStudy) -> str:
 
 
 def provenance(data: PaperStudy) -> str:
-    """The provenance of the numbers in one line."""
+    """Return the provenance of the numbers in one line."""
     return (
         f"{data.command}: version {data.version}, {data.date}, seed {data.seed}, "
         f"{data.replications} runs of {data.jobs:,} jobs per point, scenario {data.scenario}."
@@ -270,7 +270,7 @@ def provenance(data: PaperStudy) -> str:
 
 
 def presented(data: PaperStudy) -> Presented:
-    """The study with its tables: every scheduler, every run in overload, every point."""
+    """Return the study with its tables: every scheduler, every run in overload, every point."""
     tables = (
         Shown("paper", "Every scheduler's edges and its ratios to nona", summary(data)),
         Shown("paper-overload", "Every run in overload", _growth(data)),
@@ -293,7 +293,7 @@ def growth_figure(data: PaperStudy) -> go.Figure:
 
 
 def paper_html(data: PaperStudy) -> str:
-    """The report on the data of ``nona study paper``; equal data give equal bytes."""
+    """Return the report on the data of ``nona study paper``; equal data give equal bytes."""
     return html.document(
         "The paper's evaluation",
         [
@@ -315,7 +315,7 @@ def paper_html(data: PaperStudy) -> str:
     )
 
 
-def _sweep(name: str, report: SweepReport) -> html.Part | None:
+def _sweep(name: str, report: SweepReport) -> html.ReportPart | None:
     """Ratio to nona over the swept number; each curve ends where its scheduler is unstable."""
     finding, view = stability_finding(report), f"Ratio to {report.reference}"
     picture = html.chart(finding, sweep_figure(report, view), finding, "Crosses: edges of stability.")

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from evidence.presented import Presented, Shown, grouped
 from nona.core.document import Estimate
 from nona.core.figures import add_heat, figure, text
-from nona.core.tables import CHANGE, COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Table, share_text
+from nona.core.tables import CHANGE, COUNT, SHARE, TIME, WHOLE_SHARE, Column, FilledTable, Table, share_text
 from nona.queries.study.tested_range import BOUND, error
 from nona.queries.study_results import MapPoint, PredictionMap
 
@@ -17,7 +17,7 @@ BANDS = (0.05, 0.10, 0.20)
 
 
 def half_width(point: MapPoint) -> float | None:
-    """The simulation's 95 % half-width over its value."""
+    """Return the simulation's 95 % half-width over its value."""
     if not point.simulated_s or point.ci95_s is None:
         return None
     return point.ci95_s / point.simulated_s
@@ -80,7 +80,7 @@ SUMMARY = Table[list[MapPoint]](
 )
 
 
-def summary(data: PredictionMap) -> Filled:
+def summary(data: PredictionMap) -> FilledTable:
     """For each scenario the number of points within the bound, and the largest error."""
     return SUMMARY.of(grouped(data.points, lambda p: p.scenario))
 
@@ -110,13 +110,13 @@ WHICH = (
 
 
 def title(data: PredictionMap) -> str:
-    """The main finding in one sentence."""
+    """Return the main finding in one sentence."""
     good, of = within(data.points, BOUND)
     return f"The mean by formula is within {100 * BOUND:.0f} % of the simulation at {good} of {of} points"
 
 
 def findings(data: PredictionMap) -> list[str]:
-    """The number of points in each band, the worst point, and the uncertainty of its simulation."""
+    """Return the number of points in each band, the worst point, and the uncertainty of its simulation."""
     points = data.points
     counts = [(bound, within(points, bound)[0]) for bound in BANDS]
     of = within(points, 1.0)[1]
@@ -142,7 +142,7 @@ def findings(data: PredictionMap) -> list[str]:
 
 
 def presented(data: PredictionMap) -> Presented:
-    """The map with its tables: scenarios, and every point."""
+    """Return the map with its tables: scenarios, and every point."""
     rows = POINTS.of(data.points)
     tables = (
         Shown("prediction-map", "Points within the bound, by scenario", summary(data)),
@@ -162,7 +162,7 @@ COLOURS = ("#14a394", "#9ccc65", "#e0a81e", "#e25555")  # within 5, 10, 20 %, an
 
 
 def band(value: float) -> int:
-    """The number of the band that contains an error.
+    """Return the number of the band that contains an error.
 
     >>> [band(e) for e in (0.0, -0.07, 0.15, 0.4)]
     [0, 1, 2, 3]

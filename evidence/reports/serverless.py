@@ -9,7 +9,7 @@ from evidence.policy_results import Cells, ServerlessStudy
 from evidence.presented import Presented, Shown
 from evidence.reports import serverless_claims as claims
 from evidence.reports import serverless_tables as tables
-from nona.core.tables import SHARE, WHOLE_SHARE, Column, Filled, Kind, Table, share_text
+from nona.core.tables import SHARE, WHOLE_SHARE, Column, FilledTable, Kind, Table, share_text
 from nona.core.text import listed
 from nona.core.units import format_time
 from nona.serverless.report.over import knee_text, limit_of, over_value
@@ -76,7 +76,7 @@ def claim_text(data: ServerlessStudy) -> str:
 
 
 def _where(gaps: Sequence[Gap]) -> str:
-    """The range of use; the rows of :func:`leads` have the loads."""
+    """Return the range of use; the rows of :func:`leads` have the loads."""
     if not gaps:
         return "at none of the loads tried"
     vgpus_held = [g.vgpus_held for g in gaps]
@@ -90,7 +90,7 @@ class _Lead(NamedTuple):
     over_searches: Gap | None
 
 
-def leads(data: ServerlessStudy) -> Filled:
+def leads(data: ServerlessStudy) -> FilledTable:
     """ESG's leads at every load, beside the ranges of the slides."""
     reports = dict(data.curves)
     others = {(g.setting, g.load): g for g in gaps(reports, SEARCHES[0])}
@@ -127,7 +127,7 @@ def _curves(data: ServerlessStudy) -> list[_Curve]:
     return [_Curve(setting, report) for setting, report in data.curves.items()]
 
 
-def knees(data: ServerlessStudy) -> Filled:
+def knees(data: ServerlessStudy) -> FilledTable:
     """Until which load each policy keeps the target: a row a setting."""
 
     def of(policy: str) -> Column[_Curve]:
@@ -144,7 +144,7 @@ class _Use(NamedTuple):
     point: OverPoint
 
 
-def _use_at_knees(data: ServerlessStudy) -> Filled:
+def _use_at_knees(data: ServerlessStudy) -> FilledTable:
     rows = []
     for curve in _curves(data):
         for name, policy in curve.report.policies.items():
@@ -177,7 +177,7 @@ RULES = (
 
 
 def title(data: ServerlessStudy) -> str:
-    """The main finding in one sentence."""
+    """Return the main finding in one sentence."""
     cells = claims.main_cells(data)
     keeps = [n for n, row in cells.items() if _first(row)]
     cheap = [n for n, row in cells.items() if claims.order(row, "costs")[0] == "esg"]
@@ -199,7 +199,7 @@ def findings(data: ServerlessStudy) -> list[str]:
 
 
 def cutoff_title(data: ServerlessStudy) -> str:
-    """The cut-off above which Orion's hit rate no longer grows."""
+    """Return the cut-off above which Orion's hit rate no longer grows."""
     points = data.cutoff.points
     kept = [p.slo_hit_rate.mean or 0.0 for p in points]
     best = max(kept)
@@ -213,7 +213,7 @@ def cutoff_title(data: ServerlessStudy) -> str:
 
 
 def miss_title(data: ServerlessStudy) -> str:
-    """The deviation of the configuration misses from those of the slides."""
+    """Return the deviation of the configuration misses from those of the slides."""
     cells = claims.main_cells(data)
     ahead = (c for c in claims.CLAIMS if c.name.startswith("misses of"))
     near = [c.name.removeprefix("misses of ") for c in ahead if c.judge(cells).size]
@@ -224,12 +224,12 @@ def miss_title(data: ServerlessStudy) -> str:
 
 
 def provenance(data: ServerlessStudy) -> str:
-    """The provenance of the numbers in one line."""
+    """Return the provenance of the numbers in one line."""
     return f"{data.origin}, {data.replications} runs of {data.calls:,} calls"
 
 
 def presented(data: ServerlessStudy) -> Presented:
-    """The study with its tables: settings, knees, leads, searches, sharing."""
+    """Return the study with its tables: settings, knees, leads, searches, sharing."""
     lines = [
         f"{c.slides}: {c.finding}; order: {c.order}; size: {c.size}." for c in tables.judged_claims(data)
     ]
@@ -251,7 +251,7 @@ def presented(data: ServerlessStudy) -> Presented:
 
 
 def study_page(data: ServerlessStudy) -> str:
-    """The finding, knees, ESG's leads by load, and the claims with their verdicts."""
+    """Return the finding, knees, ESG's leads by load, and the claims with their verdicts."""
     return "\n\n".join(
         [
             f"{title(data)}. {claim_text(data)}",

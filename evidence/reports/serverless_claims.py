@@ -32,7 +32,7 @@ def mean(cell: Cell, key: Key) -> float:
 
 
 def difference(one: Cell, other: Cell, key: Key) -> Interval:
-    """The difference of two policies, paired by replication."""
+    """Return the difference of two policies, paired by replication."""
     return mean_interval(values(one, key) - values(other, key))
 
 
@@ -115,7 +115,10 @@ def _more_hits(name: str, others: tuple[str, str], low: float, high: float) -> C
 
 
 def missed(cells: SettingCells, policy: str) -> dict[str, float]:
-    """Setting → configuration misses of the policy, per cent; settings without any planned are left out."""
+    """Return setting → configuration misses of the policy, per cent.
+
+    Settings without any planned are left out.
+    """
     shares = {name: row[policy].miss for name, row in cells.items()}
     return {name: 100 * share for name, share in shares.items() if share is not None}
 
@@ -230,10 +233,10 @@ SLIDES = ("esg", "infless", "fast-gshare", "orion", "aquatope")  # the policies 
 
 
 def published(cells: Cells) -> Cells:
-    """The cells of the policies that the slides compare: of others they claim nothing."""
+    """Return the cells of the policies that the slides compare: of others they claim nothing."""
     return {name: cell for name, cell in cells.items() if name in SLIDES}
 
 
 def main_cells(data: ServerlessStudy) -> SettingCells:
-    """The cells of a study's three settings."""
+    """Return the cells of a study's three settings."""
     return {name: published(row.cells) for name, row in data.settings.items()}

@@ -11,9 +11,9 @@ from evidence import policy_results as results
 from evidence.reports import serverless_claims as claims
 from nona.core.document import Estimate
 from nona.core.figures import QUIET, add_bars, add_means, figure, log_axis, scheduler_style, text
-from nona.core.tables import COUNT, SHARE, TIME, WHOLE_SHARE, Column, Filled, Kind, Table
+from nona.core.tables import COUNT, SHARE, TIME, WHOLE_SHARE, Column, FilledTable, Kind, Table
 from nona.serverless.report.findings import PER, USD
-from nona.serverless.results import PolicyOutcome, Spread
+from nona.serverless.results import ServerlessPolicyResult, Spread
 
 POINTS = Kind(lambda share: f"{100 * share:+.1f}")
 RATIO = Kind("{:.2f}".format)
@@ -25,7 +25,7 @@ class _Set(NamedTuple):
     policy: str
 
     @property
-    def row(self) -> PolicyOutcome:
+    def row(self) -> ServerlessPolicyResult:
         return self.of.policies[self.policy]
 
     @property
@@ -43,7 +43,7 @@ class _Set(NamedTuple):
         return None if hit is None or not base else hit / base
 
 
-def settings(data: results.ServerlessStudy) -> Filled:
+def settings(data: results.ServerlessStudy) -> FilledTable:
     """Every policy in every setting; differences and ratios to ESG are paired by replication."""
     columns: tuple[Column[_Set], ...] = (
         Column("setting", lambda r: r.name),
@@ -125,7 +125,7 @@ MISSED = Table[Missed](
 
 
 def missed(data: results.ServerlessStudy) -> list[Missed]:
-    """Configuration misses compared with those of the slides, as shares."""
+    """Return configuration misses compared with those of the slides, as shares."""
     return [
         Missed(name, policy, of.policies[policy].configuration_miss_rate, stated.get(name, math.nan) / 100)
         for name, of in data.settings.items()
@@ -138,7 +138,7 @@ class _Searched(NamedTuple):
     search: results.MeasuredSearches
 
 
-def searches(data: results.ServerlessStudy) -> Filled:
+def searches(data: results.ServerlessStudy) -> FilledTable:
     """ESG's search times in each setting: charged in the simulation, measured on the study's machine."""
     columns: tuple[Column[_Searched], ...] = (
         Column("charged, mean", lambda r: r.charged.mean, TIME),
@@ -173,8 +173,8 @@ class _Shared(NamedTuple):
     row: results.SharedOutcome
 
 
-def sharing(data: results.ServerlessStudy) -> Filled:
-    """The same workload under each way of sharing the GPUs."""
+def sharing(data: results.ServerlessStudy) -> FilledTable:
+    """Return the same workload under each way of sharing the GPUs."""
     modes = data.sharing.modes
     columns: tuple[Column[_Shared], ...] = (
         Column("sharing", lambda r: r.mode),
@@ -229,7 +229,7 @@ def _ends(rate: Estimate) -> tuple[float, float]:
 
 
 def misses_figure(data: results.ServerlessStudy) -> go.Figure:
-    """Configuration misses of the two policies that plan ahead, compared with the slides."""
+    """Return configuration misses of the two policies that plan ahead, compared with the slides."""
     chart = figure(340)
     rows = missed(data)
     for policy in dict.fromkeys(r.policy for r in rows):

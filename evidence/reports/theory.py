@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from evidence.agreement import Agreement, Comparison, Expected, KnownSystem
 from evidence.results import ComparedRow, TheoryRow, TheorySummary, Verdict
 from nona.core.figures import BAD, PALETTE, add_points, figure, rule, text
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.tables import WHOLE_SHARE, Column, Kind, Table, share_text
 from nona.core.text import counted
 from nona.core.units import format_number
@@ -37,7 +37,7 @@ def comparison_rows(comparison: Comparison) -> list[ComparedRow]:
 
 
 def theory_summary(rows: Sequence[ComparedRow]) -> TheorySummary:
-    """The rows counted, and their errors."""
+    """Return the rows counted, and their errors."""
     errors = [abs(r.error_percent) / 100 for r in rows]
     halves = sorted(r.half_width_percent for r in rows)
     return TheorySummary(
@@ -153,7 +153,7 @@ def theory_figure(rows: Sequence[ComparedRow]) -> go.Figure:
             f"load {load:.0%}",
             [r.error_percent for r in own],
             [labels.index(_label(r)) + shift for r in own],
-            Look(PALETTE[number], "solid", "circle"),
+            ChartStyle(PALETTE[number], "solid", "circle"),
             "%{customdata}",
             size=7,
             across=[

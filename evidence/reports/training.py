@@ -13,7 +13,7 @@ from evidence.presented import Presented, Shown, grouped
 from nona.core.document import Estimate, Figure
 from nona.core.figures import add_means, figure, fitting_axis, scheduler_style, text
 from nona.core.statistics import NO_RATIO, Ratio, mean_interval, paired_ratio
-from nona.core.tables import SHARE, TIME, Column, Filled, Kind, Table
+from nona.core.tables import SHARE, TIME, Column, FilledTable, Kind, Table
 from nona.training.report.findings import HOUR_S
 
 NEAR = 1.35  # a ratio within this factor of the stated one agrees in size
@@ -128,7 +128,7 @@ LOADS = "Loads are jobs per hour on 36 GPUs of each type; with fewer GPUs they a
 
 
 def title(data: TrainingStudy) -> str:
-    """The main finding in one sentence."""
+    """Return the main finding in one sentence."""
     first = judged(data)[0]
     if first.ratio.n == 0:
         return "The policies that the main claim compares were not run"
@@ -150,7 +150,7 @@ def _hours(point: StudyPoint, value: str) -> Estimate:
     return mean_interval([v / 3600 for v in values(point, value)]).estimate
 
 
-def loads(data: TrainingStudy, mode: str) -> Filled:
+def loads(data: TrainingStudy, mode: str) -> FilledTable:
     """Mean JCT in hours with its interval: a row per variant, a column per load."""
     mine = [p for p in data.loads if p.mode == mode]
 
@@ -199,7 +199,7 @@ CLAIMED = Table[Judged](
 
 
 def presented(data: TrainingStudy) -> Presented:
-    """The study with its tables: the claims, and for each size of jobs JCT over load and makespans."""
+    """Return the study with its tables: the claims, and for each size of jobs JCT over load and makespans."""
     tables = [Shown("training-claims", "What the paper states, and the results", CLAIMED.of(judged(data)))]
     for mode in modes_of(data):
         over_load, at_once = f"Mean JCT over load, {mode} jobs", f"All jobs at once, {mode}"

@@ -19,7 +19,7 @@ from evidence.reports import theory
 from nona.cluster.hardware.device import devices
 from nona.core.document import number
 from nona.core.figures import DASHED, PALETTE, QUIET, add_line, add_points, figure, text
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.tables import COUNT, FACTOR, SHARE, TIME, Column, Kind, Table
 from nona.core.units import format_time
 from nona.models.cost.options import slice_constant
@@ -85,7 +85,7 @@ def validation_figure(rows: Sequence[ValidationRow]) -> go.Figure:
         if group in coloured:
             name, colour = group, PALETTE[coloured.index(group) % len(PALETTE)]
             symbols = [VALIDATION_SYMBOLS.get(r.use, GREY[0]) for r in own]
-        look, hovers = Look(colour, "solid", "circle"), [_validation_hover(r) for r in own]
+        look, hovers = ChartStyle(colour, "solid", "circle"), [_validation_hover(r) for r in own]
         add_points(chart, name, x, y, look, "%{customdata}", customdata=hovers)
         chart.data[-1].marker.symbol = symbols
     chart.update_xaxes(type="log", title="published, ms", dtick=1)
@@ -132,7 +132,7 @@ infinitely many.
 
 
 def validation_markdown(report: ValidationReport) -> str:
-    """The part on modelled times."""
+    """Return the part on modelled times."""
     counted, others = (
         LATENCIES.of(r for r in report.rows if (r.use == "shown") is shown) for shown in (False, True)
     )
@@ -162,7 +162,7 @@ def _recollected() -> str:
 
 
 def theory_markdown(comparisons: Iterable[Comparison], effort: Effort) -> str:
-    """The part on the simulator."""
+    """Return the part on the simulator."""
     rows = [r for c in comparisons for r in theory.comparison_rows(c)]
     summary = theory.theory_summary(rows)
     text = (

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from nona.allocation.problem import Allocation, Policy, Problem
+from nona.allocation.problem import Allocation, AllocationPolicy, AllocationProblem
 from nona.core.arrays import Floats, Ints
 from nona.core.errors import SimulationError
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,7 +52,7 @@ def _matched(durations: Floats, free: Ints) -> Matching:
 
 
 def _bound(costs: Floats, copies: Ints, slots: Ints) -> float:
-    """The dual: max Σ_i min_s (c_is + v_s) − Σ_s n_s v_s over prices v ≥ 0 of the places.
+    """Return the dual: max Σ_i min_s (c_is + v_s) − Σ_s n_s v_s over prices v ≥ 0 of the places.
 
     A place's price is what one more copy of it would save: its new job leaves another place, and so on
     (longest paths). Any v ≥ 0 gives a bound, so rounding makes it no false one.
@@ -75,7 +75,7 @@ SLOWEST = 1e-10  # steps/s of a job on a type that cannot run it
 HELD = 1 - 1e-6  # a share from which on a job holds its GPU
 
 
-def _held_types(problem: Problem) -> dict[int, int]:
+def _held_types(problem: AllocationProblem) -> dict[int, int]:
     """Job → type of those that had a GPU all the time in the previous answer; they keep it."""
     if problem.carried is None:
         return {}
@@ -89,7 +89,7 @@ def _held_types(problem: Problem) -> dict[int, int]:
     return kind_of
 
 
-def _durations_s(problem: Problem) -> Floats:
+def _durations_s(problem: AllocationProblem) -> Floats:
     """(m, J) rem_i / T_ij; a type that cannot run the job counts as 1e-10 steps/s."""
     rates = np.where(problem.rates > 0, problem.rates, SLOWEST)
     durations_s: Floats = problem.remaining[:, None] / rates
@@ -97,7 +97,7 @@ def _durations_s(problem: Problem) -> Floats:
 
 
 def _first_jobs(matching: Matching, durations: Floats) -> list[tuple[int, int]]:
-    """(waiting job, type) of those that start now: the first of each GPU's queue.
+    """Return (waiting job, type) of those that start now: the first of each GPU's queue.
 
     A job p-th from the end on its type is first unless one of the next place is before it on its GPU. Which
     of the jobs of a place it is changes no completion time: those that are done soonest start.
@@ -113,7 +113,7 @@ def _first_jobs(matching: Matching, durations: Floats) -> list[tuple[int, int]]:
     return first
 
 
-def _allocate(problem: Problem) -> Allocation:
+def _allocate(problem: AllocationProblem) -> Allocation:
     if (problem.workers > 1).any():
         name = problem.names[int((problem.workers > 1).argmax())]
         raise SimulationError(
@@ -139,7 +139,7 @@ def _allocate(problem: Problem) -> Allocation:
     return Allocation(rows, shares, matching.cost, matching.bound)
 
 
-POLICY = Policy(
+POLICY = AllocationPolicy(
     name="allox",
     title="AlloX",
     summary="Matches waiting jobs to places in the GPUs' queues so that the mean completion time is least.",
@@ -149,5 +149,5 @@ POLICY = Policy(
     build=lambda options: _allocate,
     objective="sum of the times in which waiting jobs complete on the free GPUs, s",
     needs_steps="all jobs",
-    look=Look("#d1434b", "longdashdot", "triangle-left"),
+    look=ChartStyle("#d1434b", "longdashdot", "triangle-left"),
 )

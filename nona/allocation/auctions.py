@@ -20,15 +20,15 @@ from math import ceil, exp
 import numpy as np
 
 from nona.allocation.equal_shares import isolated_shares
-from nona.allocation.problem import Allocation, Policy, Problem
+from nona.allocation.problem import Allocation, AllocationPolicy, AllocationProblem
 from nona.core.arrays import Floats, Ints
 from nona.core.errors import SimulationError
-from nona.core.options import Setting
+from nona.core.options import PolicyOption
 from nona.core.random_streams import RandomStreams
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 
 
-def _allocate(problem: Problem) -> Allocation:
+def _allocate(problem: AllocationProblem) -> Allocation:
     able = problem.rates.max(axis=1, initial=0.0) > 0
     rows = tuple((i,) for i in range(problem.jobs))
     shares = np.zeros(problem.rates.shape)
@@ -48,7 +48,7 @@ def _allocate(problem: Problem) -> Allocation:
     )
 
 
-STRATEGY_PROOF = Policy(
+STRATEGY_PROOF = AllocationPolicy(
     name="strategy-proof",
     title="Strategy-proof",
     summary="Maximises the product of throughputs; jobs keep a part, so that none gains by false rates.",
@@ -56,11 +56,11 @@ STRATEGY_PROOF = Policy(
     adaptation="The objective is stated before the discount. Jobs that no type can run are left out.",
     build=lambda options: _allocate,
     objective="geometric mean of throughputs before the discount, steps/s",
-    look=Look("#8b3fd9", "longdash", "circle-cross"),
+    look=ChartStyle("#8b3fd9", "longdash", "circle-cross"),
 )
 
 
-def finish_time_fairness(problem: Problem, rates: Floats) -> Floats:
+def finish_time_fairness(problem: AllocationProblem, rates: Floats) -> Floats:
     """(m,) ρ_i = (t_i + rem_i / thr_i) / (C_i + rem_i / iso_i) at throughputs ``rates``; ∞ without any."""
     alone = (isolated_shares(problem) * problem.rates).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -70,15 +70,18 @@ def finish_time_fairness(problem: Problem, rates: Floats) -> Floats:
     return np.where(rates > 0, rho, np.inf)
 
 
-def bidders(problem: Problem, knob: float) -> Ints:
-    """The ⌈(1 − f)·m⌉ jobs with the worst ρ, if each had an equal share from now on; ties by number."""
+def bidders(problem: AllocationProblem, knob: float) -> Ints:
+    """Return the ⌈(1 − f)·m⌉ jobs with the worst ρ, if each had an equal share from now on.
+
+    Ties by number.
+    """
     able = np.flatnonzero(problem.rates.max(axis=1, initial=0.0) > 0)
     alone = (isolated_shares(problem) * problem.rates).sum(axis=1)
     worst = able[np.argsort(-finish_time_fairness(problem, alone)[able], kind="stable")]
     return np.sort(worst[: ceil((1 - knob) * len(able) - 1e-9)])
 
 
-def _auction(problem: Problem, jobs: Ints) -> Partial:
+def _auction(problem: AllocationProblem, jobs: Ints) -> Partial:
     """V_i = 1/ρ_i of the bidders: θ / (t θ + rem), but for a factor that no job can change."""
     bids = Bids(
         problem.rates[jobs],
@@ -90,7 +93,7 @@ def _auction(problem: Problem, jobs: Ints) -> Partial:
     return partial_allocation(bids)
 
 
-def _hand_out(problem: Problem, shares: Floats, order: Ints) -> None:
+def _hand_out(problem: AllocationProblem, shares: Floats, order: Ints) -> None:
     """Give the rest of the time to jobs in ``order``, on their fastest types first."""
     free = problem.gpus - problem.workers @ shares
     for job in order:
@@ -102,7 +105,7 @@ def _hand_out(problem: Problem, shares: Floats, order: Ints) -> None:
                 time, free[kind] = time - part, free[kind] - part * problem.workers[job]
 
 
-def _themis_auction_allocate(problem: Problem, knob: float, seed: int) -> Allocation:
+def _themis_auction_allocate(problem: AllocationProblem, knob: float, seed: int) -> Allocation:
     rows = tuple((i,) for i in range(problem.jobs))
     shares = np.zeros(problem.rates.shape)
     jobs = bidders(problem, knob)
@@ -123,7 +126,7 @@ def _themis_auction_allocate(problem: Problem, knob: float, seed: int) -> Alloca
     )
 
 
-THEMIS = Policy(
+THEMIS = AllocationPolicy(
     name="themis-auction",
     title="Themis' auction",
     summary="The jobs with the worst finish-time fairness bid for the GPUs; the rest get what is left.",
@@ -134,11 +137,11 @@ THEMIS = Policy(
     "behind them 1/ρ does not grow in proportion to the shares, so truth is best only nearly.",
     build=lambda o: partial(_themis_auction_allocate, knob=o["fairness_knob"], seed=o["seed"]),
     settings={
-        "fairness_knob": Setting(0.8, "f: the worst 1 − f of the jobs bid", most=0.999),
-        "seed": Setting(0, "seed of the order in which the others get what is left"),
+        "fairness_knob": PolicyOption(0.8, "f: the worst 1 − f of the jobs bid", most=0.999),
+        "seed": PolicyOption(0, "seed of the order in which the others get what is left"),
     },
     objective="geometric mean of the bidders' 1/ρ before the discount",
-    look=Look("#e0559a", "longdash", "triangle-up"),
+    look=ChartStyle("#e0559a", "longdash", "triangle-up"),
 )
 
 
@@ -166,7 +169,7 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Solved:
+class AuctionShares:
     """Optimal shares of b problems: (b, c, J); (b,) Σ n φ there and the bound on every allocation's."""
 
     shares: Floats
@@ -193,8 +196,10 @@ class Point:
         return (self.x, self.z), (self.time, self.y), (self.room, self.p)
 
 
-def solve(values: Values, counts: Floats, start: Point | None = None, tolerance: float = 1e-8) -> Solved:
-    """The optimum for each row of ``counts`` (b, c), to ``tolerance`` in Σ n φ for each job.
+def solve(
+    values: Values, counts: Floats, start: Point | None = None, tolerance: float = 1e-8
+) -> AuctionShares:
+    """Return the optimum for each row of ``counts`` (b, c), to ``tolerance`` in Σ n φ for each job.
 
     >>> one = Values(np.array([[1.0]]), np.ones(1), np.zeros(1), np.ones(1), np.array([2.0]))
     >>> found = solve(one, np.array([[4.0]]))  # four jobs on two GPUs
@@ -204,8 +209,10 @@ def solve(values: Values, counts: Floats, start: Point | None = None, tolerance:
     return _follow(values, counts, start or _inside(values, counts), tolerance, 0.0)[1]
 
 
-def _with_and_without(values: Values, counts: Floats, tolerance: float = 1e-8) -> tuple[Solved, Solved]:
-    """The optimum with all jobs, and one for each class with one of its jobs left out (c problems).
+def _with_and_without(
+    values: Values, counts: Floats, tolerance: float = 1e-8
+) -> tuple[AuctionShares, AuctionShares]:
+    """Return the optimum with all jobs, and one for each class with one of its jobs left out (c problems).
 
     What leaves frees capacity, so the problems without one job start on the way to the full optimum.
     """
@@ -220,7 +227,9 @@ def _with_and_without(values: Values, counts: Floats, tolerance: float = 1e-8) -
         freed = left_out @ (values.workers[:, None] * point.x[0])
         start = replace(start, room=start.room + freed)
         parts.append(solve(values, counts - left_out, start, tolerance))
-    return full, Solved(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Solved)))
+    return full, AuctionShares(
+        *(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(AuctionShares))
+    )
 
 
 def _copies(point: Point, count: int) -> Point:
@@ -246,7 +255,7 @@ def _gradient(values: Values, counts: Floats, x: Floats) -> tuple[Floats, Floats
     return slope[:, :, None] * values.rates, bend
 
 
-def _certified(values: Values, counts: Floats, point: Point) -> Solved:
+def _certified(values: Values, counts: Floats, point: Point) -> AuctionShares:
     heavy = counts * values.workers
     used = np.einsum("bc,bcj->bj", heavy, point.x)
     x = point.x * np.minimum(1.0, values.gpus / np.maximum(used, 1e-300))[:, None, :]  # rounding only
@@ -255,12 +264,12 @@ def _certified(values: Values, counts: Floats, point: Point) -> Solved:
     paid = heavy[:, :, None] * point.p[:, None, :]
     best = np.maximum(0.0, (slope - paid).max(axis=2)).sum(axis=1) + point.p @ values.gpus
     reached = (counts * values.value(x)).sum(axis=1)
-    return Solved(x, reached, reached + best - (slope * x).sum(axis=(1, 2)))
+    return AuctionShares(x, reached, reached + best - (slope * x).sum(axis=(1, 2)))
 
 
 def _follow(
     values: Values, counts: Floats, point: Point, tolerance: float, until: float
-) -> tuple[Point, Solved]:
+) -> tuple[Point, AuctionShares]:
     """Newton steps to the optimum, or until the mean complementarity is at most ``until``.
 
     Problems that are solved take no more steps: further ones would lose what they have to rounding.
@@ -278,7 +287,7 @@ def _follow(
         now = _certified(values, counts[live], moved)
         for f in fields(Point):
             getattr(point, f.name)[live] = getattr(moved, f.name)
-        for g in fields(Solved):
+        for g in fields(AuctionShares):
             getattr(solved, g.name)[live] = getattr(now, g.name)
     raise SimulationError(
         f"Nash welfare: the optimum was not reached in {STEPS} steps; check that rates are positive numbers."

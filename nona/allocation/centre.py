@@ -19,7 +19,7 @@ from nona.allocation.program import Optimum, Prices, Program, certified, solve_h
 from nona.core.arrays import Bools, Floats, Ints
 
 
-class Blocks(NamedTuple):
+class NewtonBlocks(NamedTuple):
     """Blocks of k jobs for a Newton step; ``line`` and its multiplier are eliminated after x.
 
     With G = (diag(1/width) + flat·1 1ᵀ)⁻¹ per job:
@@ -33,7 +33,7 @@ class Blocks(NamedTuple):
     inverse: Floats
 
 
-def blocks(width: Floats, flat: Floats, line: Floats, slack: Floats, steep: Floats) -> Blocks:
+def blocks(width: Floats, flat: Floats, line: Floats, slack: Floats, steep: Floats) -> NewtonBlocks:
     """The blocks for (k, J) ``width``, ``line`` and (k,) ``flat``, ``slack`` = 1/``steep`` (0: no line).
 
     Near an optimum ``width`` of shares inside and ``flat``, ``steep`` of active constraints grow without
@@ -51,7 +51,7 @@ def blocks(width: Floats, flat: Floats, line: Floats, slack: Floats, steep: Floa
     size = 1.0 + flat * width.sum(1)
     along = width * (line + flat[:, None] * np.matmul(apart, width[:, :, None])[:, :, 0]) / size[:, None]
     inner = (width * line * line).sum(1) + 0.5 * flat * (both * apart * apart).sum((1, 2))
-    return Blocks(along, slack + inner / size, _inverse(width, flat, line, steep))
+    return NewtonBlocks(along, slack + inner / size, _inverse(width, flat, line, steep))
 
 
 def _inverse(width: Floats, flat: Floats, line: Floats, steep: Floats) -> Floats:
@@ -78,7 +78,7 @@ def _inverse(width: Floats, flat: Floats, line: Floats, steep: Floats) -> Floats
 
 
 def spread(width: Floats, flat: Floats, right: Floats) -> Floats:
-    """(k, J) G·right, with G as in :class:`Blocks`."""
+    """(k, J) G·right, with G as in :class:`NewtonBlocks`."""
     size = 1.0 + flat * width.sum(1)
     apart = right[:, :, None] - right[:, None, :]
     unscaled: Floats = width * (right + flat[:, None] * np.matmul(apart, width[:, :, None])[:, :, 0])
@@ -87,7 +87,7 @@ def spread(width: Floats, flat: Floats, right: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Form:
+class FaceProgram:
     """Maximise Σ gain·x + goal·λ subject to line_i·x_i − rise_i λ ≥ floor_i where ``on``, and x in F.
 
     ``jobs``: (k,) numbers of the jobs that can run.
@@ -131,7 +131,7 @@ class Form:
         return Prices(throughput, gpus * self.unit, times)
 
 
-def _form_of(program: Program) -> Form:
+def _form_of(program: Program) -> FaceProgram:
     """The scaled tables of a program whose rows are all single jobs, of which one at least can run."""
     space = program.space
     shape = (space.jobs, len(space.gpus))
@@ -149,7 +149,7 @@ def _form_of(program: Program) -> Form:
         steps = rise > 0
         unit += float(((line * even).sum(1)[steps] / rise[steps]).min())
     unit = unit or 1.0
-    return Form(
+    return FaceProgram(
         jobs, free, workers, space.gpus, line, gain / unit, rise * unit, floor,
         (rise > 0) | (floor > 0), goal, scale, unit,
     )  # fmt: skip
@@ -179,7 +179,7 @@ class _Point:
 
 
 def centre(program: Program, last_mu: float = LAST_MU) -> Optimum:
-    """The centre of the optimal face of a program without pairs; its bound says how good it is.
+    """Return the centre of the optimal face of a program without pairs; its bound says how good it is.
 
     Where floors cannot be kept, or only just, the point is bad, and its bound says so (or is NaN).
     """
@@ -194,7 +194,7 @@ def centre(program: Program, last_mu: float = LAST_MU) -> Optimum:
     return Optimum(x, program.value(x), bound, prices)
 
 
-def _last(form: Form, last_mu: float) -> _Point:
+def _last(form: FaceProgram, last_mu: float) -> _Point:
     point = _first(form)
     left, mu = CENTRING, _mean(form, point)
     for _ in range(STEPS):
@@ -212,7 +212,7 @@ def _last(form: Form, last_mu: float) -> _Point:
     return point
 
 
-def _first(b: Form) -> _Point:
+def _first(b: FaceProgram) -> _Point:
     """Return equal shares, a level below their throughput, and multipliers within the dual's constraints."""
     x = b.start()
     worth = (b.line * x).sum(1)
@@ -230,12 +230,12 @@ def _first(b: Form) -> _Point:
     return _Point(x, level, slack, time, gpus, np.where(b.free, y, 0.0), on_line, on_time, on_gpus)
 
 
-def _mean(b: Form, s: _Point) -> float:
+def _mean(b: FaceProgram, s: _Point) -> float:
     total = np.vdot(s.x, s.y) + s.line @ s.on_line + s.time @ s.on_time + s.gpus @ s.on_gpus
     return float(total) / b.constraints
 
 
-def _moved(b: Form, s: _Point, mu: float) -> _Point:
+def _moved(b: FaceProgram, s: _Point, mu: float) -> _Point:
     """One Newton step towards slack · multiplier = μ, as long as all stays positive."""
     xs = np.where(b.free, s.x, 1.0)
     ys, us = np.where(b.free, s.y, 1.0), np.where(b.on, s.on_line, 1.0)
@@ -266,7 +266,7 @@ def _longest(*parts: tuple[Floats, Floats]) -> float:
     return 1.0 if fall <= KEPT else KEPT / fall
 
 
-def _direction(b: Form, s: _Point, mu: float, short: Floats) -> tuple[Floats, float, Floats, Floats]:
+def _direction(b: FaceProgram, s: _Point, mu: float, short: Floats) -> tuple[Floats, float, Floats, Floats]:
     """Newton's steps of x, λ, and the multipliers of lines and capacities."""
     types, xs = len(b.gpus), np.where(b.free, s.x, 1.0)
     us, flat = np.where(b.on, s.on_line, 1.0), s.on_time / s.time
@@ -299,7 +299,7 @@ ROUGH = 1e5  # how many μ a rough answer may be off
 
 
 def solve(program: Program, last_mu: float = LAST_MU) -> Optimum:
-    """The optimum of a program, the same one whenever it is asked.
+    """Return the optimum of a program, the same one whenever it is asked.
 
     Without pairs it is the analytic centre of the optimal face. With pairs, and where the centre's bound is
     off by more than ``GOOD`` in relation to the objective (floors that leave no room), it is HiGHS's vertex.

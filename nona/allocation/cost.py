@@ -7,19 +7,19 @@ import numpy as np
 from nona.allocation.centre import solve
 from nona.allocation.linear import PACKED, SHARING, nothing, sharing_policy, space_of, told
 from nona.allocation.polytope import Polytope
-from nona.allocation.problem import Allocation, Policy, Problem
+from nona.allocation.problem import Allocation, AllocationPolicy, AllocationProblem
 from nona.allocation.program import linear, max_min
 from nona.core.arrays import Floats, Ints
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.units import duration
 
 
-def _steps_per_price(problem: Problem, space: Polytope) -> Floats:
+def _steps_per_price(problem: AllocationProblem, space: Polytope) -> Floats:
     """(n,) T / cost_j of each variable, both jobs of a pair together."""
     return (space.rate + space.partner_rate) / problem.prices[space.column]
 
 
-def _ask_cost(problem: Problem, pack: bool) -> Allocation:
+def _ask_cost(problem: AllocationProblem, pack: bool) -> Allocation:
     """max over F of Σ T x / cost_j."""
     space = space_of(problem, pack)
     if not space.able.any():
@@ -28,7 +28,7 @@ def _ask_cost(problem: Problem, pack: bool) -> Allocation:
     return told(problem, space, optimum.x, optimum.objective, optimum.bound)
 
 
-COST = Policy(
+COST = AllocationPolicy(
     name="cost",
     title="Cost",
     summary="Maximises throughput over price, summed over jobs and types.",
@@ -40,13 +40,13 @@ COST = Policy(
     objective="Σ throughput / price (steps/s per US dollar/hour)",
     space_sharing=True,
     needs_prices=True,
-    look=Look("#a16207", "dashdot", "pentagon"),
+    look=ChartStyle("#a16207", "dashdot", "pentagon"),
 )
 
 ROOM = 1e-7  # of a job's needed throughput, so that deadlines that are kept only just count as kept
 
 
-def needed(problem: Problem) -> Floats:
+def needed(problem: AllocationProblem) -> Floats:
     """(m,) rem_i / seconds left: the throughput that keeps the deadline; ∞ when it has passed, 0 without."""
     left = problem.slo_s
     rate = np.divide(problem.remaining, left, out=np.full(problem.jobs, np.inf), where=left > 0)
@@ -77,7 +77,7 @@ def _possible(space: Polytope, floors: Floats, jobs: Ints) -> bool:
     return not len(jobs) or solve(max_min(space, steps)).bound >= 1.0
 
 
-def _ask_cost_slo(problem: Problem, pack: bool) -> Allocation:
+def _ask_cost_slo(problem: AllocationProblem, pack: bool) -> Allocation:
     space = space_of(problem, pack)
     if not space.able.any():
         return nothing(problem, space)
@@ -98,7 +98,7 @@ def _ask_cost_slo(problem: Problem, pack: bool) -> Allocation:
 
 
 def _when(left_s: float) -> str:
-    """The time to a deadline in words.
+    """Return the time to a deadline in words.
 
     >>> _when(20.0), _when(15_685.8), _when(-90.0)
     ('in 20 s', 'in 4 h 21 min', '90 s ago')
@@ -106,7 +106,7 @@ def _when(left_s: float) -> str:
     return f"in {duration(left_s)}" if left_s >= 0 else f"{duration(-left_s)} ago"
 
 
-COST_SLO = Policy(
+COST_SLO = AllocationPolicy(
     name="cost-slo",
     title="Cost with SLOs",
     summary="Maximises throughput over price among the allocations that keep all deadlines.",
@@ -120,5 +120,5 @@ COST_SLO = Policy(
     space_sharing=True,
     needs_steps="all jobs with an SLO",
     needs_prices=True,
-    look=Look("#ca8a04", "longdashdot", "hexagon"),
+    look=ChartStyle("#ca8a04", "longdashdot", "hexagon"),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, Policy, Problem
+from nona.allocation.problem import Allocation, AllocationPolicy, AllocationProblem
 from nona.core.arrays import Floats, Ints
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 
 
 def equal_shares(gpus: Floats, workers: Floats | Ints) -> Floats:
@@ -19,17 +19,17 @@ def equal_shares(gpus: Floats, workers: Floats | Ints) -> Floats:
     return gpus[None, :] / part[:, None]
 
 
-def isolated_shares(problem: Problem) -> Floats:
+def isolated_shares(problem: AllocationProblem) -> Floats:
     """:func:`equal_shares` of a problem's jobs."""
     return equal_shares(problem.gpus, problem.workers)
 
 
-def allocate(problem: Problem) -> Allocation:
-    """The shares of :func:`isolated_shares`, as rows of single jobs."""
+def allocate(problem: AllocationProblem) -> Allocation:
+    """Return the shares of :func:`isolated_shares`, as rows of single jobs."""
     return Allocation(tuple((i,) for i in range(problem.jobs)), isolated_shares(problem))
 
 
-ISOLATED = Policy(
+ISOLATED = AllocationPolicy(
     name="isolated",
     title="Isolated",
     summary="Splits every type of GPU equally among the jobs.",
@@ -40,7 +40,7 @@ ISOLATED = Policy(
 )
 
 
-def proportional_shares(problem: Problem) -> Floats:
+def proportional_shares(problem: AllocationProblem) -> Floats:
     """(m, J) x_prop = N_j / N for every job, as if it had the cluster to itself.
 
     It normalises throughputs; with more GPUs asked for than there are it is not feasible.
@@ -49,11 +49,11 @@ def proportional_shares(problem: Problem) -> Floats:
     return np.tile(part, (problem.jobs, 1))
 
 
-def _allocate(problem: Problem) -> Allocation:
+def _allocate(problem: AllocationProblem) -> Allocation:
     return Allocation(tuple((i,) for i in range(problem.jobs)), proportional_shares(problem))
 
 
-PROPORTIONAL = Policy(
+PROPORTIONAL = AllocationPolicy(
     name="proportional",
     title="Proportional",
     summary="Gives every job each GPU type for that type's part of the cluster.",
@@ -62,5 +62,5 @@ PROPORTIONAL = Policy(
     "rounds then serve jobs in turn.",
     build=lambda options: _allocate,
     heterogeneous=False,
-    look=Look("#7a9a1e", "solid", "pentagon"),
+    look=ChartStyle("#7a9a1e", "solid", "pentagon"),
 )

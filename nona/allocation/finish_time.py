@@ -10,10 +10,10 @@ from nona.allocation.centre import LAST_MU, solve
 from nona.allocation.equal_shares import isolated_shares
 from nona.allocation.linear import PACKED, SHARING, nothing, sharing_policy, space_of, told
 from nona.allocation.polytope import Polytope
-from nona.allocation.problem import Allocation, Policy, Problem
+from nona.allocation.problem import Allocation, AllocationPolicy, AllocationProblem
 from nona.allocation.program import Optimum, max_min
 from nona.core.arrays import Floats
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 
 PROGRAMS = 40
 CLOSE = 1e-7  # relative gap at which to stop
@@ -55,7 +55,7 @@ class Finish(NamedTuple):
         return rho
 
 
-def _fairest_finish(problem: Problem, space: Polytope, isolated_rates: Floats) -> Allocation:
+def _fairest_finish(problem: AllocationProblem, space: Polytope, isolated_rates: Floats) -> Allocation:
     """min over F of max_i ρ_i, ρ_i = (t_i + rem_i/thr_i) / (C_i + rem_i/iso_i); weights are not used.
 
     At the largest ρ proved impossible so far, max λ with thr_i ≥ λ·needed_i(ρ) gives an allocation (an
@@ -90,12 +90,12 @@ def _throughput_prices(optimum: Optimum, able: np.ndarray) -> Floats:
     return prices
 
 
-def _ask(problem: Problem, pack: bool) -> Allocation:
+def _ask(problem: AllocationProblem, pack: bool) -> Allocation:
     isolated = (problem.rates * isolated_shares(problem)).sum(axis=1)
     return _fairest_finish(problem, space_of(problem, pack), isolated)
 
 
-FINISH_TIME = Policy(
+FINISH_TIME = AllocationPolicy(
     name="finish-time-fairness",
     title="Finish-time fairness",
     summary="Minimises the worst ratio ρ of a job's completion time to that on an equal share.",
@@ -107,11 +107,11 @@ FINISH_TIME = Policy(
     objective="worst ρ: completion time / completion time on an equal share",
     space_sharing=True,
     needs_steps="all jobs",
-    look=Look("#c2410c", "solid", "triangle-up"),
+    look=ChartStyle("#c2410c", "solid", "triangle-up"),
 )
 
 
-def allocate(problem: Problem) -> Allocation:
+def allocate(problem: AllocationProblem) -> Allocation:
     """Finish-time fairness with the job's mean rate over the GPUs on which it can run, on each of them."""
     runs = problem.rates > 0
     mean = (problem.rates @ problem.gpus) / np.maximum(runs @ problem.gpus, 1e-300)
@@ -120,7 +120,7 @@ def allocate(problem: Problem) -> Allocation:
     return _fairest_finish(problem, space_of(problem, rates=rates), isolated)
 
 
-FINISH_TIME_AGNOSTIC = Policy(
+FINISH_TIME_AGNOSTIC = AllocationPolicy(
     name="finish-time-fairness-agnostic",
     title="Finish-time fairness, agnostic",
     summary="Minimises the worst ρ as if every job had its mean rate on all types of GPU.",
@@ -131,5 +131,5 @@ FINISH_TIME_AGNOSTIC = Policy(
     objective="worst ρ by mean rates",
     heterogeneous=False,
     needs_steps="all jobs",
-    look=Look("#e8956b", "dash", "triangle-up-open"),
+    look=ChartStyle("#e8956b", "dash", "triangle-up-open"),
 )

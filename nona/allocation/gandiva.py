@@ -7,16 +7,16 @@ from zlib import crc32
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, Policy, Problem
+from nona.allocation.problem import Allocation, AllocationPolicy, AllocationProblem
 from nona.core.arrays import Floats
-from nona.core.options import Setting
+from nona.core.options import PolicyOption
 from nona.core.random_streams import RandomStreams
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 
 Pair = tuple[int, int]
 
 
-def _gains(problem: Problem) -> dict[Pair, float]:
+def _gains(problem: AllocationProblem) -> dict[Pair, float]:
     """Σ over types and both jobs of T_pair / T_alone for each pair; 0 if a rate is 0."""
     gains = {}
     for (a, b), both in zip(problem.pairs.tolist(), problem.pair_rates, strict=True):
@@ -26,8 +26,8 @@ def _gains(problem: Problem) -> dict[Pair, float]:
     return gains
 
 
-def _pairs(problem: Problem, seed: int) -> list[Pair]:
-    """The pairs of the previous answer that paid, and new ones drawn from the other jobs.
+def _pairs(problem: AllocationProblem, seed: int) -> list[Pair]:
+    """Return the pairs of the previous answer that paid, and new ones drawn from the other jobs.
 
     There are as many tries as other jobs. A try fails when the two cannot share GPUs, or when they are a
     pair that was given up just now.
@@ -49,14 +49,14 @@ def _pairs(problem: Problem, seed: int) -> list[Pair]:
     return sorted(kept)
 
 
-def _shares(problem: Problem, workers: Floats) -> Floats:
+def _shares(problem: AllocationProblem, workers: Floats) -> Floats:
     """x = N_j / (c · sf) for c combinations, each row divided by its sum if that is above 1."""
     shares: Floats = problem.gpus[None, :] / (len(workers) * workers[:, None])
     whole_time: Floats = np.maximum(1.0, shares.sum(axis=1, keepdims=True))
     return shares / whole_time
 
 
-def _allocate(problem: Problem, seed: int, pack: bool) -> Allocation:
+def _allocate(problem: AllocationProblem, seed: int, pack: bool) -> Allocation:
     crowded = problem.workers.sum() > problem.gpus.sum()
     pairs = _pairs(problem, seed) if pack and crowded else []
     paired = {i for pair in pairs for i in pair}
@@ -70,7 +70,7 @@ def _allocate(problem: Problem, seed: int, pack: bool) -> Allocation:
     return Allocation((*((i,) for i in range(problem.jobs)), *pairs), shares)
 
 
-POLICY = Policy(
+POLICY = AllocationPolicy(
     name="gandiva",
     title="Gandiva",
     summary="Shares time equally and tries pairs of jobs on the same GPUs at random, keeping those that pay.",
@@ -81,9 +81,9 @@ POLICY = Policy(
     "migration for locality is left to them.",
     build=lambda options: partial(_allocate, seed=options["seed"], pack=options["space_sharing"]),
     settings={
-        "space_sharing": Setting(True, "whether jobs may be paired"),
-        "seed": Setting(0, "seed of the pairs that are tried"),
+        "space_sharing": PolicyOption(True, "whether jobs may be paired"),
+        "seed": PolicyOption(0, "seed of the pairs that are tried"),
     },
     space_sharing=True,
-    look=Look("#0f8a6a", "dash", "square-cross"),
+    look=ChartStyle("#0f8a6a", "dash", "square-cross"),
 )

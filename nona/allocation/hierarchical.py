@@ -13,12 +13,12 @@ from nona.allocation.centre import solve
 from nona.allocation.equal_shares import proportional_shares
 from nona.allocation.linear import SHARING
 from nona.allocation.polytope import Polytope, polytope, worthwhile_pairs
-from nona.allocation.problem import Allocation, EntityShare, Policy, Problem
+from nona.allocation.problem import Allocation, AllocationPolicy, AllocationProblem, EntityShare
 from nona.allocation.program import max_min, solve_highs
 from nona.core.arrays import Bools, Floats, Ints
 from nona.core.errors import SimulationError
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 
 SATURATED = 1e-4  # a job whose level can rise by no more than this part of it is saturated
 KEPT = 1 - 1e-7  # of the levels reached, so that rounding makes no program infeasible
@@ -28,7 +28,7 @@ Weigh = Callable[[Bools], Floats]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Filled:
+class WaterLevels:
     """(m,) levels y_i = thr_i / unit_i; the first rise and its dual's bound."""
 
     levels: Floats
@@ -36,7 +36,7 @@ class Filled:
     bound: float
 
 
-def fill(space: Polytope, units: Floats, workers: Floats, weigh: Weigh) -> Filled:
+def fill(space: Polytope, units: Floats, workers: Floats, weigh: Weigh) -> WaterLevels:
     """Raise sf_i (y_i − ȳ_i) / w_i for all unsaturated jobs alike, again and again, until all are saturated.
 
     Each round is a program: max c such that thr_i ≥ unit_i (ȳ_i + c w_i / sf_i) for unsaturated jobs and
@@ -64,7 +64,7 @@ def fill(space: Polytope, units: Floats, workers: Floats, weigh: Weigh) -> Fille
         if (able == open_).all():  # rounding: what the program proves saturated is
             able = able & ~(optimum.prices.throughput * steps * units > 0.5 / rising.sum())
         open_ = able
-    return Filled(levels, first, bound)
+    return WaterLevels(levels, first, bound)
 
 
 def _within(space: Polytope, x: Floats) -> Floats:
@@ -148,7 +148,7 @@ class Teams:
         return weights
 
 
-def _teams_of(problem: Problem) -> Teams:
+def _teams_of(problem: AllocationProblem) -> Teams:
     entity = problem.entity if problem.entity.size else np.full(problem.jobs, -1, np.int64)
     alone = EntityShare("")
     return Teams(
@@ -156,14 +156,14 @@ def _teams_of(problem: Problem) -> Teams:
     )
 
 
-def _space(problem: Problem, rates: Floats, pack: bool) -> Polytope:
+def _space(problem: AllocationProblem, rates: Floats, pack: bool) -> Polytope:
     if not pack or not len(problem.pairs):
         return polytope(problem.gpus, problem.workers, rates)
     pairs = worthwhile_pairs(rates, problem.workers, problem.pairs, problem.pair_rates)
     return polytope(problem.gpus, problem.workers, rates, *pairs)
 
 
-def _allocate(problem: Problem, pack: bool, agnostic: bool) -> Allocation:
+def _allocate(problem: AllocationProblem, pack: bool, agnostic: bool) -> Allocation:
     """Levels by water-filling, then shares that reach them: x = argmax min thr_i / (unit_i ȳ_i)."""
     rates = (problem.rates > 0).astype(np.float64) if agnostic else problem.rates
     space = _space(problem, rates, pack and not agnostic)
@@ -175,7 +175,7 @@ def _allocate(problem: Problem, pack: bool, agnostic: bool) -> Allocation:
     return Allocation(space.rows, space.shares(shares), filled.first, filled.bound)
 
 
-POLICY = Policy(
+POLICY = AllocationPolicy(
     name="hierarchical",
     title="Hierarchical",
     summary="Teams share the cluster by weight; inside, jobs share fairly or run first in, first out.",
@@ -185,9 +185,11 @@ POLICY = Policy(
     build=lambda options: partial(_allocate, pack=options["space_sharing"], agnostic=options["agnostic"]),
     settings={
         **SHARING,
-        "agnostic": Setting(False, "whether all types count as equally fast; jobs then do not share GPUs"),
+        "agnostic": PolicyOption(
+            False, "whether all types count as equally fast; jobs then do not share GPUs"
+        ),
     },
     objective="first level of the water: least workers · normalised throughput / weight",
     space_sharing=True,
-    look=Look("#cf7a10", "solid", "diamond"),
+    look=ChartStyle("#cf7a10", "solid", "diamond"),
 )

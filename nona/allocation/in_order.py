@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, Allocator, Policy, Problem
+from nona.allocation.problem import Allocation, AllocationPolicy, AllocationProblem, Allocator
 from nona.core.arrays import Floats, Ints
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 
 PACKED = 1.5  # the least Σ T_pair / T_alone for which a job joins another one
 
@@ -18,13 +18,13 @@ Choose = Callable[[int, Floats], int]
 """Choice of a job's type, from the free GPUs of each type; −1: none of those that fit can run it."""
 
 
-class Placed:
+class PlacingJobs:
     """Jobs on GPUs while they are placed.
 
     ``types``: type by job; ``pairs``: (job that holds the GPUs, job that joined it, type).
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: AllocationProblem) -> None:
         self.problem = problem
         self.free = problem.gpus.copy()
         self.types: dict[int, int] = {}
@@ -54,13 +54,15 @@ class Placed:
         return Allocation((*singles, *((a, b) for a, b, _ in joined)), shares)
 
 
-def _place_in_order(problem: Problem, order: Iterable[int], choose: Choose, *, pack: bool) -> Allocation:
+def _place_in_order(
+    problem: AllocationProblem, order: Iterable[int], choose: Choose, *, pack: bool
+) -> Allocation:
     """Place jobs in ``order``: each takes the type that ``choose`` names.
 
     A job that no type with enough free GPUs can run is left out. The first job that fits nowhere ends the
     placing. With ``pack``, it and those after it join placed jobs (:func:`_partner`) until one finds none.
     """
-    placed = Placed(problem)
+    placed = PlacingJobs(problem)
     waiting = iter(order)
     for job in waiting:
         if not placed.fits(job):
@@ -72,8 +74,8 @@ def _place_in_order(problem: Problem, order: Iterable[int], choose: Choose, *, p
     return placed.allocation()
 
 
-def fastest(problem: Problem) -> Choose:
-    """The free type with the job's highest rate; of equal ones the first in alphabetical order."""
+def fastest(problem: AllocationProblem) -> Choose:
+    """Return the free type with the job's highest rate; of equal ones the first in alphabetical order."""
 
     def choose(job: int, free: Floats) -> int:
         rates = np.where(free >= problem.workers[job], problem.rates[job], 0.0)
@@ -83,8 +85,8 @@ def fastest(problem: Problem) -> Choose:
     return choose
 
 
-def _most_free(problem: Problem) -> Choose:
-    """The type with most free GPUs of those that can run the job, without a look at its rates."""
+def _most_free(problem: AllocationProblem) -> Choose:
+    """Return the type with most free GPUs of those that can run the job, without a look at its rates."""
 
     def choose(job: int, free: Floats) -> int:
         able = np.where((free >= problem.workers[job]) & (problem.rates[job] > 0), free, 0.0)
@@ -94,7 +96,7 @@ def _most_free(problem: Problem) -> Choose:
     return choose
 
 
-def _join(placed: Placed, jobs: Iterable[int]) -> None:
+def _join(placed: PlacingJobs, jobs: Iterable[int]) -> None:
     asked = placed.problem
     rates = {(int(a), int(b)): r for (a, b), r in zip(asked.pairs, asked.pair_rates, strict=True)}
     for job in jobs:
@@ -104,8 +106,8 @@ def _join(placed: Placed, jobs: Iterable[int]) -> None:
         placed.pairs.append((holder, job, placed.types.pop(holder)))
 
 
-def _partner(placed: Placed, job: int, rates: dict[tuple[int, int], Floats]) -> int | None:
-    """The job, alone on its GPUs, with the largest Σ T_pair / T_alone > 1.5 beside ``job``."""
+def _partner(placed: PlacingJobs, job: int, rates: dict[tuple[int, int], Floats]) -> int | None:
+    """Return the job, alone on its GPUs, with the largest Σ T_pair / T_alone > 1.5 beside ``job``."""
     best, partner = PACKED, None
     alone = placed.problem.rates
     for holder, kind in sorted(placed.types.items()):
@@ -119,19 +121,21 @@ def _partner(placed: Placed, job: int, rates: dict[tuple[int, int], Floats]) -> 
     return partner
 
 
-_SETTINGS = {"space_sharing": Setting(False, "whether waiting jobs may join running ones on the same GPUs")}
+_SETTINGS = {
+    "space_sharing": PolicyOption(False, "whether waiting jobs may join running ones on the same GPUs")
+}
 
 
 def _fifo(options: Mapping[str, Any]) -> Allocator:
     pack = options["space_sharing"]
 
-    def allocate(problem: Problem) -> Allocation:
+    def allocate(problem: AllocationProblem) -> Allocation:
         return _place_in_order(problem, range(problem.jobs), fastest(problem), pack=pack)
 
     return allocate
 
 
-FIFO = Policy(
+FIFO = AllocationPolicy(
     name="fifo",
     title="FIFO",
     summary="Runs jobs in order of arrival, each on the free GPU type that is fastest for it.",
@@ -142,15 +146,15 @@ FIFO = Policy(
     settings=_SETTINGS,
     space_sharing=True,
     needs_share=True,
-    look=Look("#8390a6", "dash", "hexagon"),
+    look=ChartStyle("#8390a6", "dash", "hexagon"),
 )
 
 
-def _allocate(problem: Problem) -> Allocation:
+def _allocate(problem: AllocationProblem) -> Allocation:
     return _place_in_order(problem, range(problem.jobs), _most_free(problem), pack=False)
 
 
-FIFO_AGNOSTIC = Policy(
+FIFO_AGNOSTIC = AllocationPolicy(
     name="fifo-agnostic",
     title="FIFO, agnostic",
     summary="Runs jobs in order of arrival, each on the type with most free GPUs that can run it.",
@@ -160,11 +164,11 @@ FIFO_AGNOSTIC = Policy(
     build=lambda options: _allocate,
     heterogeneous=False,
     needs_share=True,
-    look=Look("#8390a6", "dot", "hexagon-open"),
+    look=ChartStyle("#8390a6", "dot", "hexagon-open"),
 )
 
 
-def shortest_first(problem: Problem) -> Ints:
+def shortest_first(problem: AllocationProblem) -> Ints:
     """Jobs by rem_i / max_j T_ij, then by number; those that run nowhere are last."""
     best = problem.rates.max(axis=1)
     left = np.divide(problem.remaining, best, out=np.full(problem.jobs, np.inf), where=best > 0)
@@ -174,13 +178,13 @@ def shortest_first(problem: Problem) -> Ints:
 def _sjf(options: Mapping[str, Any]) -> Allocator:
     pack = options["space_sharing"]
 
-    def allocate(problem: Problem) -> Allocation:
+    def allocate(problem: AllocationProblem) -> Allocation:
         return _place_in_order(problem, shortest_first(problem).tolist(), fastest(problem), pack=pack)
 
     return allocate
 
 
-SJF = Policy(
+SJF = AllocationPolicy(
     name="sjf",
     title="Shortest job first",
     summary="Runs the jobs with the least time left on their fastest GPU type first.",
@@ -192,5 +196,5 @@ SJF = Policy(
     space_sharing=True,
     needs_share=True,
     needs_steps="all jobs",
-    look=Look("#9c6b2f", "dashdot", "star"),
+    look=ChartStyle("#9c6b2f", "dashdot", "star"),
 )

@@ -10,14 +10,14 @@ import numpy as np
 
 from nona.allocation.centre import solve
 from nona.allocation.polytope import Polytope, polytope, worthwhile_pairs
-from nona.allocation.problem import Allocation, Allocator, Policy, Problem
+from nona.allocation.problem import Allocation, AllocationPolicy, AllocationProblem, Allocator
 from nona.allocation.program import linear, max_min
 from nona.core.arrays import Floats
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 
 SHARING = {
-    "space_sharing": Setting(
+    "space_sharing": PolicyOption(
         False, "whether two jobs may run on the same GPUs; a job's 8 best partners are considered"
     )
 }
@@ -27,7 +27,9 @@ PACKED = (
 )
 
 
-def space_of(problem: Problem, space_sharing: bool = False, rates: Floats | None = None) -> Polytope:
+def space_of(
+    problem: AllocationProblem, space_sharing: bool = False, rates: Floats | None = None
+) -> Polytope:
     """F for the problem's jobs, with rows for worthwhile pairs where two jobs may share GPUs.
 
     ``rates``: what the policy believes instead of the problem's rates; it then knows no pairs.
@@ -38,21 +40,21 @@ def space_of(problem: Problem, space_sharing: bool = False, rates: Floats | None
     return polytope(problem.gpus, problem.workers, problem.rates, pairs, both)
 
 
-def _proportional_rates(problem: Problem, rates: Floats) -> Floats:
+def _proportional_rates(problem: AllocationProblem, rates: Floats) -> Floats:
     """(m,) prop_i = Σ_j T_ij N_j / N: throughputs where each job has N_j / N of each type."""
     proportional: Floats = rates @ (problem.gpus / problem.gpus.sum())
     return proportional
 
 
 def told(
-    problem: Problem,
+    problem: AllocationProblem,
     space: Polytope,
     x: Floats,
     objective: float,
     bound: float,
     warnings: tuple[str, ...] = (),
 ) -> Allocation:
-    """The answer, with a warning for each job that can run nowhere."""
+    """Return the answer, with a warning for each job that can run nowhere."""
     idle = [problem.names[i] for i in np.flatnonzero(~space.able)]
     stuck = tuple(
         f"Job {name!r} can run on no type of GPU: it gets no share, and the objective leaves it out."
@@ -61,17 +63,19 @@ def told(
     return Allocation(space.rows, space.shares(x), objective, bound, (*stuck, *warnings))
 
 
-def nothing(problem: Problem, space: Polytope) -> Allocation:
-    """The answer where no job can run."""
+def nothing(problem: AllocationProblem, space: Polytope) -> Allocation:
+    """Return the answer where no job can run."""
     return told(problem, space, np.zeros(space.variables), nan, nan)
 
 
-def sharing_policy(ask: Callable[[Problem, bool], Allocation]) -> Callable[[Mapping[str, Any]], Allocator]:
+def sharing_policy(
+    ask: Callable[[AllocationProblem, bool], Allocation],
+) -> Callable[[Mapping[str, Any]], Allocator]:
     """``build`` of a policy whose only option is ``space_sharing``."""
     return lambda options: lambda problem: ask(problem, options["space_sharing"])
 
 
-def _fairest(problem: Problem, space: Polytope, rates: Floats) -> Allocation:
+def _fairest(problem: AllocationProblem, space: Polytope, rates: Floats) -> Allocation:
     """max over F of min_i sf_i thr_i(x) / (w_i prop_i), both by ``rates``."""
     if not space.able.any():
         return nothing(problem, space)
@@ -80,11 +84,11 @@ def _fairest(problem: Problem, space: Polytope, rates: Floats) -> Allocation:
     return told(problem, space, optimum.x, optimum.objective, optimum.bound)
 
 
-def _ask_max_min(problem: Problem, pack: bool) -> Allocation:
+def _ask_max_min(problem: AllocationProblem, pack: bool) -> Allocation:
     return _fairest(problem, space_of(problem, pack), problem.rates)
 
 
-MAX_MIN = Policy(
+MAX_MIN = AllocationPolicy(
     name="max-min-fairness",
     title="Max-min fairness",
     summary="Maximises the least throughput, each relative to the job's equal share of all types.",
@@ -95,17 +99,17 @@ MAX_MIN = Policy(
     settings=SHARING,
     objective="least sf·throughput / (weight · throughput on a proportional share)",
     space_sharing=True,
-    look=Look("#1f5fbf", "solid", "circle"),
+    look=ChartStyle("#1f5fbf", "solid", "circle"),
 )
 
 
-def allocate(problem: Problem) -> Allocation:
+def allocate(problem: AllocationProblem) -> Allocation:
     """Max-min fairness with rate 1 on every type on which the job can run."""
     rates = np.where(problem.rates > 0, 1.0, 0.0)
     return _fairest(problem, space_of(problem, rates=rates), rates)
 
 
-MAX_MIN_AGNOSTIC = Policy(
+MAX_MIN_AGNOSTIC = AllocationPolicy(
     name="max-min-fairness-agnostic",
     title="Max-min fairness, agnostic",
     summary="Maximises the least share of time, as if all types of GPU were equally fast.",
@@ -114,11 +118,11 @@ MAX_MIN_AGNOSTIC = Policy(
     build=lambda options: allocate,
     objective="least sf·share / weight, relative to the types on which the job can run",
     heterogeneous=False,
-    look=Look("#7aa6dc", "dash", "circle-open"),
+    look=ChartStyle("#7aa6dc", "dash", "circle-open"),
 )
 
 
-def _ask_makespan(problem: Problem, pack: bool) -> Allocation:
+def _ask_makespan(problem: AllocationProblem, pack: bool) -> Allocation:
     """T* = 1 / max{λ: thr_i(x) ≥ λ rem_i for all i, x in F}."""
     space = space_of(problem, pack)
     if not space.able.any():
@@ -127,7 +131,7 @@ def _ask_makespan(problem: Problem, pack: bool) -> Allocation:
     return told(problem, space, optimum.x, 1.0 / optimum.objective, 1.0 / optimum.bound)
 
 
-MAKESPAN = Policy(
+MAKESPAN = AllocationPolicy(
     name="makespan",
     title="Makespan",
     summary="Minimises the time at which the last of the present jobs is complete.",
@@ -139,11 +143,11 @@ MAKESPAN = Policy(
     objective="seconds until the last job is complete",
     space_sharing=True,
     needs_steps="all jobs",
-    look=Look("#7b3fa0", "dot", "diamond"),
+    look=ChartStyle("#7b3fa0", "dot", "diamond"),
 )
 
 
-def _ask_throughput_sum(problem: Problem, pack: bool) -> Allocation:
+def _ask_throughput_sum(problem: AllocationProblem, pack: bool) -> Allocation:
     """max over F of Σ_i thr_i(x)."""
     space = space_of(problem, pack)
     if not space.able.any():
@@ -152,7 +156,7 @@ def _ask_throughput_sum(problem: Problem, pack: bool) -> Allocation:
     return told(problem, space, optimum.x, optimum.objective, optimum.bound)
 
 
-THROUGHPUT_SUM = Policy(
+THROUGHPUT_SUM = AllocationPolicy(
     name="sum-of-throughputs",
     title="Sum of throughputs",
     summary="Maximises the steps per second of all jobs together; jobs with slow steps may get nothing.",
@@ -162,5 +166,5 @@ THROUGHPUT_SUM = Policy(
     settings=SHARING,
     objective="steps per second, all jobs together",
     space_sharing=True,
-    look=Look("#4d7c0f", "longdash", "cross"),
+    look=ChartStyle("#4d7c0f", "longdash", "cross"),
 )

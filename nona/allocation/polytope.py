@@ -145,7 +145,7 @@ def _combined_rates(rates: Floats, pairs: Ints, pair_rates: Floats) -> Floats:
 def worthwhile_pairs(
     rates: Floats, workers: Floats, pairs: Ints, pair_rates: Floats, partners: int = PARTNERS
 ) -> tuple[Ints, Floats]:
-    """The pairs that get a row, and their rates, 0 on types where they gain nothing.
+    """Return the pairs that get a row, and their rates, 0 on types where they gain nothing.
 
     A pair is kept on a type only where its combined rate exceeds 1: otherwise both jobs reach the same
     throughputs one after the other in no more GPU time, so nothing is lost. Of these pairs each job proposes

@@ -35,7 +35,7 @@ class Carried:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Problem:
+class AllocationProblem:
     """m jobs that share N_j GPUs of each of J types. Jobs are in order of their numbers (arrival).
 
     ``types``, ``gpus``: (J,) names in alphabetical order; N_j, all above 0.
@@ -104,12 +104,12 @@ class Allocation:
 class Allocator(Protocol):
     """A policy with its options; keeps nothing between questions: equal problems have equal answers."""
 
-    def __call__(self, problem: Problem) -> Allocation:
+    def __call__(self, problem: AllocationProblem) -> Allocation:
         """Shares of time for the problem's jobs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy(Strategy):
+class AllocationPolicy(Strategy):
     """A policy's declaration.
 
     ``build`` gives the allocator under checked options. ``objective`` says what ``Allocation.objective`` is,
@@ -130,5 +130,5 @@ class Policy(Strategy):
     needs_prices: bool = False
 
     def prepare(self, options: Options) -> Allocator:
-        """The allocator; raises :class:`~nona.core.errors.SimulationError` for a wrong option."""
+        """Return the allocator; raises :class:`~nona.core.errors.SimulationError` for a wrong option."""
         return self.build(self.chosen(options))

@@ -35,7 +35,7 @@ class Program:
         return bool(self.steps.any())
 
     def value(self, x: Floats) -> float:
-        """The objective at x, with the largest λ that x allows."""
+        """Return the objective at x, with the largest λ that x allows."""
         total = float(self.gains @ x)
         if not self.levelled:
             return total
@@ -74,7 +74,7 @@ def linear(space: Polytope, gains: Floats, floors: Floats | None = None) -> Prog
 
 
 def certified(program: Program, prices: Prices) -> tuple[float, Prices]:
-    """The bound that prices prove by weak duality, after they are made feasible, and these prices.
+    """Return the bound that prices prove by weak duality, after they are made feasible, and these prices.
 
     With y, p, u ≥ 0 and Σ y_i step_i = 1, if g_v + Σ_i y_i T_iv ≤ sf_v p_j + Σ_i u_i for each variable v,
     then no allocation exceeds Σ N_j p_j + Σ u_i − Σ y_i floor_i. Prices of a solver
@@ -113,7 +113,7 @@ class InfeasibleError(SimulationError):
 
 
 def solve_highs(program: Program) -> Optimum:
-    """An optimal vertex; the same one for the same program, to the byte (HiGHS runs on one thread).
+    """Return an optimal vertex; the same one for the same program, to the byte (HiGHS runs on one thread).
 
     Large programs are solved by its interior-point method with crossover to a vertex, which is about 5 times
     faster there than its dual simplex method.
@@ -151,7 +151,7 @@ def solve_highs(program: Program) -> Optimum:
 
 
 def _row_scale(program: Program, on: Ints) -> Floats:
-    """The largest rate of each job, so that all rows have coefficients of about 1."""
+    """Return the largest rate of each job, so that all rows have coefficients of about 1."""
     space = program.space
     most = np.zeros(space.jobs)
     np.maximum.at(most, space.first, space.rate)

@@ -9,7 +9,7 @@ from nona.allocation.equal_shares import ISOLATED, PROPORTIONAL
 from nona.allocation.finish_time import FINISH_TIME, FINISH_TIME_AGNOSTIC
 from nona.allocation.in_order import FIFO, FIFO_AGNOSTIC, SJF
 from nona.allocation.linear import MAKESPAN, MAX_MIN, MAX_MIN_AGNOSTIC, THROUGHPUT_SUM
-from nona.allocation.problem import Policy
+from nona.allocation.problem import AllocationPolicy
 from nona.core.errors import SimulationError
 from nona.core.registry import Registry
 
@@ -19,7 +19,7 @@ _SHIPPED = (
     *(FIFO, FIFO_AGNOSTIC, SJF, allox.POLICY, gandiva.POLICY, ISOLATED, PROPORTIONAL),
     *(STRATEGY_PROOF, THEMIS),
 )
-POLICIES: Registry[Policy] = Registry("Policy", _SHIPPED, SimulationError)
+POLICIES: Registry[AllocationPolicy] = Registry("Policy", _SHIPPED, SimulationError)
 
 
 def policy_names() -> tuple[str, ...]:
@@ -31,8 +31,8 @@ def policy_names() -> tuple[str, ...]:
     return tuple(POLICIES)
 
 
-def get_policy(name: str) -> Policy:
-    """The policy called ``name``.
+def get_policy(name: str) -> AllocationPolicy:
+    """Return the policy called ``name``.
 
     Raises ``SimulationError`` for an unknown name; the message lists the known ones.
 

@@ -17,7 +17,7 @@ from nona.app.session.editing import PlacePath
 from nona.app.session.state import AppState
 from nona.app.widgets.fields import WHOLE, field_error, label_text, late
 from nona.app.widgets.terms import term
-from nona.scenario.values import Part
+from nona.scenario.values import ScenarioPart
 from nona.scenario.words import Words, at, path_of, words
 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # as in 1,000,000
@@ -55,7 +55,7 @@ def field(
     """
     path = path_of(place)
     wording, beside = words(path), at(state.scenario, path[:-1])
-    if beside is None or (isinstance(beside, Part) and not wording.counts(beside)):
+    if beside is None or (isinstance(beside, ScenarioPart) and not wording.counts(beside)):
         return
     title, hint = label, help_text(wording, more)
     label = label or label_text(wording.title)
@@ -83,7 +83,7 @@ def entry_at(state: AppState, path: PlacePath) -> dict[str, Any]:
 
 
 def _written_beside(state: AppState, path: PlacePath) -> dict[Any, Any]:
-    """The mapping in which an entry stands; empty where the part with the mapping is not there."""
+    """Return the mapping in which an entry stands; empty where the part with the mapping is not there."""
     there = at(state.scenario, path[:-2]) is not None
     return dict(state.value(path[:-1])) if there else {}
 
@@ -111,7 +111,10 @@ def entry_field(
 
 
 def switch(state: AppState, place: str, given: Mapping[str, Any], more: str = "") -> bool:
-    """A switch for an optional part of the scenario, ``given`` when it is turned on; whether it is on."""
+    """Return a switch for an optional part of the scenario, ``given`` when it is turned on.
+
+    Whether it is on.
+    """
     path = path_of(place)
     on = state.value(path) is not None
     wording = words(path)
@@ -121,7 +124,7 @@ def switch(state: AppState, place: str, given: Mapping[str, Any], more: str = ""
 
 
 def help_text(wording: Words, more: str = "") -> str:
-    """The help of a field: its effect, what no value means, and a link to a term of the glossary."""
+    """Return the help of a field: its effect, what no value means, and a link to a term of the glossary."""
     empty = (
         f"Empty: {wording.none}."
         if wording.optional and wording.none and wording.kind in (int, float)
@@ -224,7 +227,7 @@ def _written(shown: Any, wording: Words) -> str:
 
 
 def _sizes(text: str) -> list[int] | str:
-    """The sizes, sorted, each once; the text itself where it is no list of whole numbers.
+    """Return the sizes, sorted, each once; the text itself where it is no list of whole numbers.
 
     >>> _sizes("4, 1 2,2"), _sizes("1, two"), _sizes("")
     ([1, 2, 4], '1, two', [])

@@ -71,7 +71,7 @@ TERMS: Mapping[str, str] = MappingProxyType(
 
 
 def _glossary_text() -> str:
-    """The whole glossary as a Markdown list.
+    """Return the whole glossary as a Markdown list.
 
     >>> _glossary_text().splitlines()[1]
     '* **baseline**: the pinned run that later runs are compared with'
@@ -114,7 +114,7 @@ def sections() -> tuple[Section, ...]:
 
 @cache
 def _with_blanks() -> tuple[Section, ...]:
-    """The sections without what is computed, which takes seconds."""
+    """Return the sections without what is computed, which takes seconds."""
     folder = files("nona.app").joinpath("guide_text")
     in_order = []
     for file in sorted((f for f in folder.iterdir() if f.name.endswith(".md")), key=lambda f: f.name):
@@ -130,7 +130,7 @@ def section_titles() -> Mapping[str, str]:
 
 
 def matching(query: str, among: Sequence[Section] | None = None) -> tuple[Section, ...]:
-    """The sections that contain every word of ``query``, ignoring case; all for an empty query.
+    """Return the sections that contain every word of ``query``, ignoring case; all for an empty query.
 
     Those whose title holds a word come first.
 

@@ -86,7 +86,7 @@ def _check(arguments: AppOptions) -> None:
 
 
 def _server_flags(arguments: AppOptions, serving: Serving) -> list[str]:
-    """The server's own options: where it listens, and smaller uploads where others may send them."""
+    """Return the server's own options: where it listens, and smaller uploads where others may send them."""
     flags = ["--server.address", arguments.host]
     shown = next((n for n in arguments.allow_name if not n.startswith("*.")), None)
     if shown is None:

@@ -80,11 +80,11 @@ class Usual(click.Option):
     """An option whose default is computed when a command needs it; help shows it."""
 
     def get_default(self, ctx: click.Context, call: bool = True) -> Any:
-        """The default; nothing while a shell completes, which must not wait for it."""
+        """Return the default; nothing while a shell completes, which must not wait for it."""
         return None if ctx.resilient_parsing else super().get_default(ctx, call)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The option, and its help with the default."""
+        """Return the option, and its help with the default."""
         record = super().get_help_record(ctx)
         return record and (record[0], f"{record[1]} (default {super().get_default(ctx)})")
 
@@ -95,7 +95,7 @@ class OfScenario(click.Option):
     place, overrides = "", False
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The option, and the field's title and effect; its default where no scenario has another."""
+        """Return the option, and the field's title and effect; its default where no scenario has another."""
         from nona.scenario.words import inside, words  # when help is asked for
 
         wording = words(self.place)
@@ -111,13 +111,13 @@ class Commands(click.Group):
     """A group that lists its commands in the order of their declaration, with whole summaries."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, as declared."""
+        """Return the names, as declared."""
         return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is named first; a usage error with the known ones if there is none such."""
+        """Return the command that is named first; a usage error with the known ones if there is none such."""
         if (
             args
             and args[0] not in self.commands
@@ -134,7 +134,10 @@ class Commands(click.Group):
 
 
 def group(name: str, summary: str, what: str = "COMMAND", more: str = "") -> Commands:
-    """A group of commands, without any yet; ``what`` they are called in help, ``more`` stands there too."""
+    """Return a group of commands, without any yet.
+
+    ``what`` they are called in help, ``more`` stands there too.
+    """
     return Commands(
         name,
         help=summary + more,
@@ -157,7 +160,7 @@ class Spec:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def parameter(self, name: str, annotation: str, overrides: bool = False) -> click.Parameter:
-        """The parameter that fills the field ``name``; ``overrides``: what a scenario says."""
+        """Return the parameter that fills the field ``name``; ``overrides``: what a scenario says."""
         more = {key: value for key, value in self.more.items() if value is not None}
         if self.text is None:
             more.setdefault("required", not annotation.endswith("| None"))
@@ -180,12 +183,14 @@ class Spec:
 
 
 def argument(kind: Any = None, **more: Any) -> Any:
-    """A field that is an argument."""
+    """Return a field that is an argument."""
     return Spec(None, kind, more=more)
 
 
 def option(text: str, kind: Any = None, *, usual: str = "", flags: tuple[str, ...] = (), **more: Any) -> Any:
-    """A field that is an option, by default of the field's name; ``bool`` is a flag, a tuple can be repeated.
+    """Return a field that is an option, by default of the field's name.
+
+    ``bool`` is a flag, a tuple can be repeated.
 
     ``usual`` is the place of its default, which help shows; with ``late`` help says it itself. ``whole``: one
     value is the tuple.
@@ -194,7 +199,9 @@ def option(text: str, kind: Any = None, *, usual: str = "", flags: tuple[str, ..
 
 
 def setting(place: str, kind: Any = None, **more: Any) -> Any:
-    """A field that is an option for a field of the scenario, at ``place``; help says the schema's words.
+    """Return a field that is an option for a field of the scenario, at ``place``.
+
+    Help says the schema's words.
 
     A command that opens a scenario gets it with what its settings say.
     """
@@ -254,7 +261,7 @@ _COMMANDS: dict[type, Command] = {}
 
 
 def made_by(kind: type) -> Command:
-    """The command that was declared with this class."""
+    """Return the command that was declared with this class."""
     return _COMMANDS[kind]
 
 
@@ -317,7 +324,7 @@ HTML = option("also write the report as one HTML file", OUTPUT, metavar="FILE")
 
 
 def opened(name: str, values: Mapping[str, object] = MappingProxyType({})) -> Opened:
-    """The scenario, with ``values`` at places of it, and where its files are found."""
+    """Return the scenario, with ``values`` at places of it, and where its files are found."""
     from nona.queries.sweeps.numbers import with_values
     from nona.scenario.opening import Opened, open_scenario
 
@@ -326,7 +333,7 @@ def opened(name: str, values: Mapping[str, object] = MappingProxyType({})) -> Op
 
 
 def scenario_path(name: str) -> Path:
-    """The file of a scenario: of a shipped one by its name."""
+    """Return the file of a scenario: of a shipped one by its name."""
     from nona.scenario import sample_files as samples
 
     if name in samples.scenario_names():

@@ -6,7 +6,7 @@ import sys
 
 from nona.cli.commands.planning import PlanOptions
 from nona.cli.commands.scenarios import SimulateOptions
-from nona.cli.output import ProgressLine, emit
+from nona.cli.output import ProgressReport, emit
 from nona.cli.saved import save_item
 from nona.core.errors import SimulationError
 from nona.core.output_files import check_places, write_job_table, write_text
@@ -48,7 +48,7 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
     if own_files:
         check_places(arguments.records, arguments.trace, arguments.html)
     study = prepare_language(scenario, sources)
-    line = ProgressLine(quiet=arguments.json)
+    line = ProgressReport(quiet=arguments.json)
     result = simulate_language(
         study,
         steps=TRACED if arguments.html or (own_files and (arguments.trace or arguments.save)) else 0,
@@ -78,7 +78,7 @@ def planned_language(arguments: PlanOptions, scenario: Scenario, sources: Source
     for option in ("profile", "present", "html", "csv", "parquet", "dask", "batch"):
         if getattr(arguments, option):
             raise SimulationError(f"--{option}: a plan for language models has none yet; leave it out.")
-    line = ProgressLine(quiet=arguments.json)
+    line = ProgressReport(quiet=arguments.json)
     plan = plan_language(scenario, sources, lambda _, text, share: line.tell(text, share))
     line.end()
     emit(arguments, plan, plan_text)

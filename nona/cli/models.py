@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nona.cli.commands.models import ContractOptions, InspectOptions, ModelOptions, TrainDecimaOptions
-from nona.cli.output import ProgressLine, emit
+from nona.cli.output import ProgressReport, emit
 from nona.cluster.hardware.executor import executor_class
 from nona.core.registry import load
 from nona.models.contraction.rules import DEFAULT_RULE
@@ -64,7 +64,7 @@ def train_decima(arguments: TrainDecimaOptions) -> None:
         jobs=arguments.jobs,
         seed=arguments.seed,
     )
-    line = ProgressLine()
+    line = ProgressReport()
     trained = load("evidence.learning.training:trained_file")(
         settings,
         lambda number, jct: line.tell(

@@ -12,13 +12,13 @@ from nona.cli.declared import Printing
 
 if TYPE_CHECKING:
     from nona.core.document import Document
-    from nona.queries.study.preparation import Study
+    from nona.queries.study.preparation import PreparedSystem
 
 
 D = TypeVar("D", bound="Document")
 
 
-def warn_of_models(prepared: Study) -> dict[str, object]:
+def warn_of_models(prepared: PreparedSystem) -> dict[str, object]:
     """Print what of each model is not counted to standard error.
 
     Returns what a JSON result says of it: ``warnings``, and the share by model as ``uncounted``.
@@ -33,7 +33,7 @@ def warn_of_models(prepared: Study) -> dict[str, object]:
     return ({"warnings": warnings} if warnings else {}) | ({"uncounted": uncounted} if uncounted else {})
 
 
-def warn_of_schedulers(prepared: Study) -> None:
+def warn_of_schedulers(prepared: PreparedSystem) -> None:
     """Print the warnings that belong to the results of the scenario's schedulers to standard error."""
     from nona.queries.study.outcome import cautions_of
 
@@ -58,7 +58,7 @@ EVERY_S = 0.1  # a line with the same text is rewritten no more often
 WIDTH = 60
 
 
-class ProgressLine:
+class ProgressReport:
     """Rewrites one line of standard error; silent where that is no terminal, or with ``quiet``."""
 
     def __init__(self, quiet: bool = False, stream: Any = None) -> None:

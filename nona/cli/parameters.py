@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 def flag(parameter: click.Parameter | None) -> str:
-    """An option as people type it, ``--workers``; an argument in capitals.
+    """Return an option as people type it, ``--workers``; an argument in capitals.
 
     >>> flag(click.Option(["-w", "--workers"])), flag(click.Argument(["model"]))
     ('--workers', 'MODEL')
@@ -112,11 +112,11 @@ class Name(click.ParamType[str]):
         self.check = check or (lambda value: _one_of(kind, value, names()))
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        """The names, divided by bars, where help lists them."""
+        """Return the names, divided by bars, where help lists them."""
         return f"[{'|'.join(self.names())}]" if self.listed else None
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name, if it is known; while a shell completes, any."""
+        """Return the name, if it is known; while a shell completes, any."""
         if ctx is None or not ctx.resilient_parsing:
             self.check(value)
         return value
@@ -124,7 +124,7 @@ class Name(click.ParamType[str]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem[str]]:
-        """The names that begin so; else files, where one may be named."""
+        """Return the names that begin so; else files, where one may be named."""
         completions = [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
         return completions if completions or not self.files else [CompletionItem(incomplete, type="file")]
 
@@ -139,7 +139,7 @@ def _one_of(kind: str, value: str, names: Iterable[str]) -> None:
         raise NonaError(f"{kind} {value!r} is not known; choose one of {', '.join(choices)}.")
 
 
-class Form(click.ParamType[T]):
+class ParsedParameter(click.ParamType[T]):
     """A value with a form of its own: ``parse`` gives ``None`` for a text that breaks the ``rule``.
 
     ``usage``: such a text is an error of usage, after which help is named.
@@ -149,7 +149,7 @@ class Form(click.ParamType[T]):
         self.name, self.parse, self.rule, self.usage = name, parse, rule, usage
 
     def convert(self, value: str | T, param: click.Parameter | None, ctx: click.Context | None) -> T:
-        """The value; an error that names the option, the text and the rule for anything else."""
+        """Return the value; an error that names the option, the text and the rule for anything else."""
         if not isinstance(value, str):
             return value
         parsed = self.parse(value)
@@ -159,7 +159,7 @@ class Form(click.ParamType[T]):
         return parsed
 
 
-def sizes(most: int = 4096) -> Form[tuple[int, ...]]:
+def sizes(most: int = 4096) -> ParsedParameter[tuple[int, ...]]:
     """Whole numbers from 1 to ``most``, with commas between them."""
 
     def parse(text: str) -> tuple[int, ...] | None:
@@ -167,7 +167,7 @@ def sizes(most: int = 4096) -> Form[tuple[int, ...]]:
         whole = all(w.isascii() and w.isdigit() and 0 < int(w[:9]) <= most for w in words)
         return tuple(map(int, words)) if words and whole else None
 
-    return Form("sizes", parse, f"whole numbers from 1 to {most}; write them as 1,2,4", usage=True)
+    return ParsedParameter("sizes", parse, f"whole numbers from 1 to {most}; write them as 1,2,4", usage=True)
 
 
 def _number(text: str) -> float | None:
@@ -211,20 +211,22 @@ def _option(text: str) -> Option:
     return text
 
 
-DECIMAL = Form("number", _number, "a number; write it as 25 or 2.5", usage=True)
-SYMBOL = Form("name=size", _symbol, "NAME=SIZE with a size of at least 1, e.g. batch=8")
-ASSIGNED = Form("name=value", _assigned, "NAME=VALUE; write both", usage=True)
-PRICE = Form("device=number", _price, "DEVICE=NUMBER, at least 0, e.g. t4=0.35")
-SETTING = Form("name.option=value", _setting, "NAME.OPTION=VALUE, e.g. optimus.fitted=true; correct it")
+DECIMAL = ParsedParameter("number", _number, "a number; write it as 25 or 2.5", usage=True)
+SYMBOL = ParsedParameter("name=size", _symbol, "NAME=SIZE with a size of at least 1, e.g. batch=8")
+ASSIGNED = ParsedParameter("name=value", _assigned, "NAME=VALUE; write both", usage=True)
+PRICE = ParsedParameter("device=number", _price, "DEVICE=NUMBER, at least 0, e.g. t4=0.35")
+SETTING = ParsedParameter(
+    "name.option=value", _setting, "NAME.OPTION=VALUE, e.g. optimus.fitted=true; correct it"
+)
 
 
-class Share(click.ParamType[float]):
+class ShareParameter(click.ParamType[float]):
     """A share strictly between 0 and 1: 0.99 or 99%."""
 
     name = "share"
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The share; :class:`NonaError` for anything else."""
+        """Return the share; :class:`NonaError` for anything else."""
         return value if isinstance(value, float) else share(flag(param), value)
 
 
@@ -235,7 +237,7 @@ class Quantity(click.ParamType[float]):
         self.name, self.dimension = str(dimension), dimension
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The quantity in SI units; :class:`NonaError` for a text that is not a quantity."""
+        """Return the quantity in SI units; :class:`NonaError` for a text that is not a quantity."""
         try:
             return parse_quantity(value, self.dimension)
         except ValueError as error:

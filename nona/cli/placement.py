@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from nona.cli.commands.scenarios import PlaceOptions
-from nona.cli.output import ProgressLine, emit, warn_of_models
+from nona.cli.output import ProgressReport, emit, warn_of_models
 from nona.core.output_files import check_places, write_text
 from nona.core.tables import time_text
 from nona.queries.placement.result import Placement
 from nona.queries.report.placement.text import placement_text
 from nona.queries.study import placements
 from nona.queries.study.placement_outcome import full_report, placement_outcome
-from nona.queries.study.preparation import Study, prepare
+from nona.queries.study.preparation import PreparedSystem, prepare
 from nona.queries.study.shipped import now_text
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
@@ -30,8 +30,8 @@ def place(arguments: PlaceOptions, scenario: Scenario, sources: Sources) -> None
         write_text(arguments.html, placement_html(placement_outcome(prepared, placement, now_text())))
 
 
-def _solved(arguments: PlaceOptions, prepared: Study) -> Placement:
-    line, text = ProgressLine(quiet=arguments.json), "solving the placement"
+def _solved(arguments: PlaceOptions, prepared: PreparedSystem) -> Placement:
+    line, text = ProgressReport(quiet=arguments.json), "solving the placement"
 
     def better(placement: Placement) -> None:
         nonlocal text

@@ -13,13 +13,13 @@ from nona.app.server.ending import INTERRUPTED
 from nona.cli.commands.planning import CapacityOptions, PlanOptions, SweepOptions
 from nona.cli.known import check_scheduler
 from nona.cli.language import planned_language
-from nona.cli.output import ProgressLine, emit, warn_of_interrupt, warn_of_models
+from nona.cli.output import ProgressReport, emit, warn_of_interrupt, warn_of_models
 from nona.cli.saved import save_item
 from nona.cli.serverless import sweep_serverless
 from nona.core.errors import NonaError, SimulationError
 from nona.core.foreign import MOST_BUNDLE_BYTES, read_file
 from nona.core.output_files import check_places, write_bytes, write_text
-from nona.core.tables import Filled, csv_bytes, parquet_bytes
+from nona.core.tables import FilledTable, csv_bytes, parquet_bytes
 from nona.planning.holds import holds
 from nona.planning.html import plan_html
 from nona.planning.plan import PlanProgress, plan_outcome
@@ -32,9 +32,9 @@ from nona.planning.report_plan_options import options, plan_text
 from nona.planning.results import CapacityReport, DeviceCapacity, PlanOption, PlanReport, ServerCount
 from nona.planning.trials import Ended
 from nona.queries.simulation.dask_pool import DaskPool
-from nona.queries.study.preparation import Study, check_counted, prepare
+from nona.queries.study.preparation import PreparedSystem, check_counted, prepare
 from nona.queries.study.shipped import now_text
-from nona.queries.sweeps.bench import How
+from nona.queries.sweeps.bench import SweepRunOptions
 from nona.queries.sweeps.findings import sweep_text
 from nona.queries.sweeps.grids import grid_points, grid_text
 from nona.queries.sweeps.numbers import number_named, with_values
@@ -65,7 +65,7 @@ COUNT_RUNS = 64  # of one number of servers, at most
 
 
 def _with_one_group(arguments: CapacityOptions, scenario: Scenario) -> Scenario:
-    """The scenario with a plan of these options alone, but for its prices."""
+    """Return the scenario with a plan of these options alone, but for its prices."""
     prices = (scenario.plan or PlanSpec()).prices
     own = scenario.cluster.servers[arguments.group : arguments.group + 1]
     asked = PlanSpec(
@@ -95,7 +95,7 @@ def _schedulers(arguments: CapacityOptions) -> tuple[str, ...]:
 
 
 def _counts(arguments: CapacityOptions, scenario: Scenario, report: PlanReport) -> CapacityReport:
-    """What ``nona capacity --json`` says of a plan."""
+    """Return what ``nona capacity --json`` says of a plan."""
     gpus = dict.fromkeys(arguments.gpu or (scenario.cluster.servers[arguments.group].gpu,))
     best = report.best
     return CapacityReport(
@@ -178,7 +178,7 @@ def _searched(
     further: bool = True,
 ) -> None:
     """Search and write what was found. Whoever interrupts gets what is known so far."""
-    line = ProgressLine(quiet=arguments.json)
+    line = ProgressReport(quiet=arguments.json)
     last: list[PlanReport] = []
 
     def on_table(report: PlanReport, progress: PlanProgress) -> None:
@@ -218,7 +218,7 @@ def _present(
         raise NonaError(f"--present: {names} are several schedulers, and it judges one; name one of them.")
     if arguments.html or arguments.csv or arguments.parquet or arguments.save:
         raise NonaError("--present: it writes no file and saves no plan; leave out the other option.")
-    line = ProgressLine(quiet=arguments.json)
+    line = ProgressReport(quiet=arguments.json)
     report = holds(
         scenario,
         sources,
@@ -235,7 +235,7 @@ def _write(
     arguments: PlanOptions,
     report: PlanReport,
     opened: Opened,
-    prepared: Study,
+    prepared: PreparedSystem,
     beside: Mapping[str, object],
 ) -> None:
     """Print the plan, then write the files and save it: whatever happens to these, it is there."""
@@ -274,7 +274,10 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
     check_places(arguments.csv)
     settings = _settings(arguments, scenario)
     beside = warn_of_models(prepare(scenario, sources))
-    line, how = ProgressLine(quiet=arguments.json), How(engine=arguments.engine, workers=arguments.workers)
+    line, how = (
+        ProgressReport(quiet=arguments.json),
+        SweepRunOptions(engine=arguments.engine, workers=arguments.workers),
+    )
 
     def show(fraction: float, text: str, report: object) -> None:
         line.tell(text, fraction)
@@ -316,6 +319,6 @@ def _grid_settings(arguments: SweepOptions, scenario: Scenario, settings: SweepR
     return GridRequest(sweep=settings, second=second.key, values=values)
 
 
-def _points(arguments: SweepOptions, points: Filled) -> None:
+def _points(arguments: SweepOptions, points: FilledTable) -> None:
     if arguments.csv:
         write_bytes(arguments.csv, csv_bytes(points.numbers()))

@@ -10,7 +10,7 @@ from nona.app.store.contents import SAVED_KINDS
 from nona.app.store.database import Database
 from nona.app.store.report import comparison_text, item_text, list_text
 from nona.app.store.saved_results import SavedList
-from nona.app.store.store import COMMAND_LINE, Store, export_items, import_items
+from nona.app.store.store import COMMAND_LINE, ResultStore, export_items, import_items
 from nona.app.store.store import compare as compared
 from nona.cli.commands.saved import (
     SavedBundleOptions,
@@ -26,19 +26,19 @@ from nona.cli.commands.saved import (
     SavedRestoreOptions,
 )
 from nona.cli.output import emit
-from nona.core.document import Outcome
+from nona.core.document import RunResult
 from nona.core.errors import StoreError
 from nona.core.foreign import MOST_BUNDLE_BYTES, read_file
 from nona.core.output_files import check_places, write_bytes
 from nona.scenario.lookup import Sources
 
 
-def _store_at(folder: Path | None) -> Store:
+def _store_at(folder: Path | None) -> ResultStore:
     """All items below a folder, as who has the file sees them; what is added belongs to the command line."""
-    return Store(Database(folder or store_folder()), COMMAND_LINE, everyone=True, master=True)
+    return ResultStore(Database(folder or store_folder()), COMMAND_LINE, everyone=True, master=True)
 
 
-def save_item(folder: Path | None, name: str, result: Outcome, sources: Sources) -> None:
+def save_item(folder: Path | None, name: str, result: RunResult, sources: Sources) -> None:
     """Save a result; where is said on standard error."""
     kind = next(kind for kind in SAVED_KINDS.values() if kind.is_of(result))
     (item,) = _store_at(folder).save(kind.new_item(name, "", result, sources))

@@ -6,7 +6,7 @@ import sys
 
 from nona.cli.commands.scenarios import BundleOptions, SimulateOptions
 from nona.cli.declared import opened
-from nona.cli.output import ProgressLine, emit, warn_of_models, warn_of_schedulers
+from nona.cli.output import ProgressReport, emit, warn_of_models, warn_of_schedulers
 from nona.core.output_files import check_places, write_bytes, write_text
 from nona.queries.chart_data import LiveRun
 from nona.queries.report.advice import scheduler_advice
@@ -41,7 +41,7 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
     prepared = prepare(scenario, sources)
     beside = warn_of_models(prepared)
     warn_of_schedulers(prepared)
-    line = ProgressLine(quiet=arguments.json)
+    line = ProgressReport(quiet=arguments.json)
     result = simulation.simulate(
         prepared,
         engine=arguments.engine,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nona.cli.commands.planning import SweepOptions
 from nona.cli.commands.scenarios import ServerlessOptions
-from nona.cli.output import ProgressLine, emit
+from nona.cli.output import ProgressReport, emit
 from nona.core.errors import NonaError
 from nona.core.output_files import check_places, write_bytes, write_job_table, write_text
 from nona.core.tables import csv_bytes
@@ -26,7 +26,7 @@ from nona.serverless.report.html import serverless_html
 from nona.serverless.report.over import over_points, over_text
 from nona.serverless.report.text import serverless_text, sharing_text
 from nona.serverless.results import NodesRequest, OverRequest, SharingReport
-from nona.serverless.study.comparisons import How, compare_sharing, nodes_needed
+from nona.serverless.study.comparisons import ComparisonOptions, compare_sharing, nodes_needed
 from nona.serverless.study.knees import over_number, policies_over
 from nona.serverless.study.run import (
     ServerlessResult,
@@ -73,7 +73,7 @@ def _run_over(
 ) -> None:
     check_places(arguments.csv)
     request = _request(arguments, scenario, key, policies, calls)
-    line = ProgressLine(quiet=arguments.json)
+    line = ProgressReport(quiet=arguments.json)
 
     def show(fraction: float, text: str, report: object) -> None:
         line.tell(text, fraction)
@@ -162,7 +162,7 @@ def _write(arguments: ServerlessOptions, scenario: Scenario, result: ServerlessR
 
 
 def with_times(scenario: Scenario, times: Iterable[tuple[str, str]]) -> Scenario:
-    """The scenario in which these functions have the times of a measured network, or of a file."""
+    """Return the scenario in which these functions have the times of a measured network, or of a file."""
     chosen: dict[str, dict[str, object]] = {}
     for function, source in times:
         given = (
@@ -178,8 +178,8 @@ def with_times(scenario: Scenario, times: Iterable[tuple[str, str]]) -> Scenario
     return scenario_from_mapping({**data, "serverless": {**part, "functions": functions}})
 
 
-def _how(arguments: ServerlessOptions) -> How:
-    return How(
+def _how(arguments: ServerlessOptions) -> ComparisonOptions:
+    return ComparisonOptions(
         policies=arguments.policy,
         calls=arguments.calls,
         replications=arguments.replications,
@@ -188,7 +188,7 @@ def _how(arguments: ServerlessOptions) -> How:
 
 
 def _run(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> ServerlessResult:
-    line = ProgressLine(quiet=arguments.json)
+    line = ProgressReport(quiet=arguments.json)
 
     def show(progress: ServerlessProgress) -> None:
         line.tell(progress.policy, progress.fraction)
@@ -198,7 +198,7 @@ def _run(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> 
 
 
 def _compare(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, modes: list[str]) -> None:
-    line = ProgressLine(quiet=arguments.json)
+    line = ProgressReport(quiet=arguments.json)
 
     def show(mode: str, fraction: float, progress: ServerlessProgress) -> None:
         line.tell(f"{mode}, {progress.policy}", fraction)
@@ -214,7 +214,7 @@ def _nodes(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, t
     usual, runs = NodesRequest(target=target, policies=names, most=arguments.most), arguments.replications
     sizes = {} if runs is None else {"first": min(usual.first, runs), "replications": runs}
     asked = usual.model_copy(update=sizes | ({} if arguments.calls is None else {"calls": arguments.calls}))
-    line = ProgressLine(quiet=arguments.json)
+    line = ProgressReport(quiet=arguments.json)
 
     def show(fraction: float, text: str, report: object) -> None:
         line.tell(text)

@@ -16,7 +16,7 @@ from nona.cli.commands.training import (
     SwitchesOptions,
 )
 from nona.cli.declared import opened
-from nona.cli.output import ProgressLine, emit
+from nona.cli.output import ProgressReport, emit
 from nona.cli.parameters import settings_by_name
 from nona.core.errors import NonaError, ScenarioError, SimulationError
 from nona.core.experiments import Key, Shares
@@ -31,11 +31,11 @@ from nona.scenario.schema import Scenario
 from nona.scenario.training import GenerateSpec
 from nona.scenario.training_question import parse_question
 from nona.training.elastic.engine import ElasticProgress
-from nona.training.elastic.profiles import Tables, read_applications
+from nona.training.elastic.profiles import ProfileFiles, read_applications
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import replications_of
 from nona.training.elastic.results import ElasticReport
-from nona.training.elastic.system import Link
+from nona.training.elastic.system import CoreLink
 from nona.training.elastic.workload import SHIPPED
 from nona.training.generated_jobs import generate as generate_jobs
 from nona.training.job_files import MOST_SECONDS, write_trace
@@ -93,8 +93,8 @@ def simulate(arguments: SimulateTrainingOptions, scenario: Scenario, sources: So
     _write_html(arguments, scenario, result.report)
 
 
-def _watched(quiet: bool, runs: Iterable[Key]) -> tuple[ProgressLine, Callable[[Progress], None] | None]:
-    line, shares = ProgressLine(quiet=quiet), Shares(dict.fromkeys(runs, 1.0))
+def _watched(quiet: bool, runs: Iterable[Key]) -> tuple[ProgressReport, Callable[[Progress], None] | None]:
+    line, shares = ProgressReport(quiet=quiet), Shares(dict.fromkeys(runs, 1.0))
 
     def tell(progress: Progress) -> None:
         text = f"{progress.policy}, replication {progress.replication + 1}"
@@ -163,21 +163,23 @@ def _changed(old: ElasticRequest, given: ElasticOptions) -> ElasticRequest:
         remedy = f"check the path, or choose from {', '.join(map(str, SHIPPED))}"
         changed["jobs"] = None if shipped else _read(Path(given.workload), "Workload", remedy)
     if given.profiles is not None:
-        tables = Tables(*(_read(given.profiles / f"{name}.csv", "Profiles") for name in Tables._fields))
+        tables = ProfileFiles(
+            *(_read(given.profiles / f"{name}.csv", "Profiles") for name in ProfileFiles._fields)
+        )
         changed["applications"] = read_applications(tables, f"Profiles {str(given.profiles)!r}")
         changed["profiles"] = str(given.profiles)
     chosen = {name: own for name, own in options.items() if own}
     return replace(old, policies=policies, options=chosen, link=_link(old.link, given), **changed)
 
 
-def _link(old: Link | None, given: ElasticOptions) -> Link | None:
+def _link(old: CoreLink | None, given: ElasticOptions) -> CoreLink | None:
     if old is None and given.background is None:
         if given.capacity is not None or given.discipline is not None:
             raise ScenarioError(
                 ["--capacity and --discipline are those of a link, and there is none; add --background 0.5."]
             )
         return None
-    begin = old or Link()
+    begin = old or CoreLink()
     network = begin.network
     if given.capacity is not None:
         network = replace(network, capacity=given.capacity)
@@ -208,7 +210,7 @@ def generate(arguments: GenerateOptions) -> None:
 
 
 def switches(arguments: SwitchesOptions, scenario: Scenario, sources: Sources) -> None:
-    line = ProgressLine(quiet=arguments.json)
+    line = ProgressReport(quiet=arguments.json)
     report = compare_switches(
         scenario,
         sources,

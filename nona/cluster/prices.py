@@ -34,7 +34,7 @@ MOST_PRICE = 1e9
 
 
 def per_hour(value: object) -> float:
-    """A price per hour: a number, or a text such as ``1.29/h``, ``900/month`` or ``30000/3 years``.
+    """Return a price per hour: a number, or a text such as ``1.29/h``, ``900/month`` or ``30000/3 years``.
 
     The last is something bought for 30,000 that serves three years. A month has 730 h, a year 8760 h.
 
@@ -96,7 +96,7 @@ def growth_text(share: float) -> str:
 
 
 def breaks_after(headroom: float, growth: float) -> int | None:
-    """The first month m = 0, 1, … in which the traffic (1 + g)^m exceeds the headroom.
+    """Return the first month m = 0, 1, … in which the traffic (1 + g)^m exceeds the headroom.
 
     ``None`` where it never does: no growth, or none that is known to be used up.
 
@@ -140,7 +140,9 @@ class Price:
 
 @cache
 def listed_prices(kind: PriceKind = "on-demand") -> Mapping[str, Price]:
-    """The shipped list of one kind; what is bought is written off, and draws power at its limit all the time.
+    """Return the shipped list of one kind.
+
+    What is bought is written off, and draws power at its limit all the time.
 
     >>> listed_prices()["v100"].usd_per_hour, round(listed_prices("bought")["h100"].usd_per_hour, 2)
     (2.48, 1.2)

@@ -63,7 +63,7 @@ class Topology:
         return len(self.link_names)
 
     def path(self, source_server: int, destination_server: int) -> tuple[int, ...]:
-        """The links that a message crosses, in order; none on one and the same server.
+        """Return the links that a message crosses, in order; none on one and the same server.
 
         >>> make_topology(2, 100.0).path(0, 1), make_topology(2, 100.0).path(1, 1)
         ((0,), ())
@@ -77,7 +77,7 @@ class Topology:
         return tuple(link for link in whole if link != NONE)
 
     def entry(self, destination_server: int) -> tuple[int, ...]:
-        """The links that a message from outside the cluster crosses: it comes over the core.
+        """Return the links that a message from outside the cluster crosses: it comes over the core.
 
         >>> make_topology(2, 100.0).entry(0), make_topology(2, 100.0, nic=10.0).entry(1)
         ((0,), (0, 4))
@@ -93,7 +93,7 @@ def make_topology(
     rack_size: int | None = None,
     uplink: float | None = None,
 ) -> Topology:
-    """A core of ``capacity`` with a card per server and an uplink per rack, as far as they are given.
+    """Return a core of ``capacity`` with a card per server and an uplink per rack, as far as they are given.
 
     ``capacity``, ``nic``, ``uplink``: bytes per second; ``nic`` and ``uplink`` in each direction by itself.
     ``rack_size``: servers per rack, counted from server 0; the last rack may have fewer. Given with

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 
 def number(value: float | None) -> float | None:
-    """The value as a plain ``float``; ``None`` for infinity and NaN, which JSON cannot hold.
+    """Return the value as a plain ``float``; ``None`` for infinity and NaN, which JSON cannot hold.
 
     >>> number(1), number(float("inf")), number(None)
     (1.0, None, None)
@@ -61,7 +61,7 @@ class Document(BaseModel):
 
     @classmethod
     def like(cls, source: object, **more: Any) -> Self:
-        """The result with the fields that ``source`` has by the same names, and with ``more``.
+        """Return the result with the fields that ``source`` has by the same names, and with ``more``.
 
         >>> Estimate.like(OffRange(low_s=1.0, high_s=2.0), mean=1.5, ci95=None).mean
         1.5
@@ -70,12 +70,12 @@ class Document(BaseModel):
         return cls(**{name: value for name, value in own.items() if value is not _MISSING}, **more)
 
     def to_json(self) -> dict[str, Any]:
-        """The result as plain data that ``json`` writes."""
+        """Return the result as plain data that ``json`` writes."""
         return self.model_dump(mode="json", by_alias=True)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """The result from what :meth:`to_json` gave."""
+        """Return the result from what :meth:`to_json` gave."""
         return cls.model_validate(data)
 
 
@@ -148,7 +148,7 @@ class About(Document):
         return f"Version {self.hash} · {self.made}"
 
 
-class Outcome(Document):
+class RunResult(Document):
     """The result of a run with its provenance: what is shown, exported and kept."""
 
     about: About

@@ -71,7 +71,7 @@ def reasons(error: Exception) -> tuple[str, ...]:
 
 
 def instead(name: str, choices: Iterable[str], most: int = 40) -> str:
-    """The names most like a wrong one; the first of those that are known where none is like it.
+    """Return the names most like a wrong one; the first of those that are known where none is like it.
 
     >>> instead("resnet19", ["resnet18", "gpt2"]), instead("x", ["a", "b", "c"], most=2)
     ('use resnet18', 'use one of a, b …')

@@ -30,7 +30,7 @@ _P_co = TypeVar("_P_co", covariant=True)
 _R_co = TypeVar("_R_co", covariant=True)
 
 
-class Work(Protocol[_P_co, _R_co]):
+class WorkerTask(Protocol[_P_co, _R_co]):
     """The work that every worker gets once: makes the result of each key, and reports progress if wanted."""
 
     @property
@@ -38,7 +38,7 @@ class Work(Protocol[_P_co, _R_co]):
         """True where progress is wanted."""
 
     def run(self, key: Key, on_progress: Callable[[_P_co], None] | None) -> _R_co:
-        """The result of one run."""
+        """Return the result of one run."""
 
 
 def do_nothing(*_: object) -> None:
@@ -46,7 +46,7 @@ def do_nothing(*_: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Listener(Generic[P]):
+class RunListener(Generic[P]):
     """Hears of runs while they go on; what it raises ends them all.
 
     ``report``: a run has come so far. ``repeat``: a run's worker was lost, so its reports start again.
@@ -63,16 +63,24 @@ class Pool(Protocol[P, R]):
     """Runs keys of a work. It may be used again, and is closed by whoever made it."""
 
     def run(
-        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = do_nothing
+        self,
+        work: WorkerTask[P, R],
+        keys: Sequence[Key],
+        listener: RunListener[P],
+        on_end: OnEnd[R] = do_nothing,
     ) -> Mapping[Key, R]:
-        """The result of every key; what a run, ``listener`` or ``on_end`` raises ends all runs."""
+        """Return the result of every key; what a run, ``listener`` or ``on_end`` raises ends all runs."""
 
 
 class ThisProcess:
     """One run after the other in this process. It has no workers to lose."""
 
     def run(
-        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = do_nothing
+        self,
+        work: WorkerTask[P, R],
+        keys: Sequence[Key],
+        listener: RunListener[P],
+        on_end: OnEnd[R] = do_nothing,
     ) -> dict[Key, R]:
         """See :class:`Pool`."""
 
@@ -86,7 +94,7 @@ class ThisProcess:
         return results
 
 
-def pickled(work: Work[P, R]) -> bytes:
+def pickled(work: WorkerTask[P, R]) -> bytes:
     """``work`` as it is sent to other processes.
 
     Raises ``SimulationError`` when it cannot be: functions that are not defined in a module have no name to
@@ -173,7 +181,11 @@ class ProcessPool:
         self._idle.clear()
 
     def run(
-        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = do_nothing
+        self,
+        work: WorkerTask[P, R],
+        keys: Sequence[Key],
+        listener: RunListener[P],
+        on_end: OnEnd[R] = do_nothing,
     ) -> dict[Key, R]:
         """See :class:`Pool`."""
         payload = pickled(work)
@@ -284,7 +296,7 @@ def _end_with_parent() -> None:
 def _serve(connection: Connection) -> None:
     """The worker: run what comes through the pipe until it ends."""
     threading.Thread(target=_end_with_parent, daemon=True, name="orphans").start()
-    work: Work[Any, Any] | None = None
+    work: WorkerTask[Any, Any] | None = None
 
     def report(progress: Any) -> None:
         connection.send(("progress", progress))
@@ -309,14 +321,16 @@ def _serve(connection: Connection) -> None:
 
 
 def run_work(
-    work: Work[P, R],
+    work: WorkerTask[P, R],
     keys: Sequence[Key],
-    listener: Listener[P],
+    listener: RunListener[P],
     workers: int = 1,
     pool: Pool[P, R] | None = None,
     on_end: OnEnd[R] = do_nothing,
 ) -> Mapping[Key, R]:
-    """The result of every key, whatever the number of processes; ``pool`` takes the place of ``workers``.
+    """Return the result of every key, whatever the number of processes.
+
+    ``pool`` takes the place of ``workers``.
 
     Raises ``SimulationError`` when the work cannot be sent to a process, or a run's process is lost again and
     again.

@@ -58,8 +58,8 @@ class TaskKind:
         placement, for example. Empty: the result depends on no scenario.
     run
         The function that does it, as ``module:function``, called with the job's description and a
-        :class:`~nona.app.tasks.desk.Desk`; it returns a :class:`~nona.core.document.Document`, whose type
-        is its annotation. As text, so that only a worker imports it before there is a result.
+        :class:`~nona.app.tasks.desk.JobContext`; it returns a :class:`~nona.core.document.Document`, whose
+        type is its annotation. As text, so that only a worker imports it before there is a result.
     quick
         True if it takes seconds whatever the scenario: it has places of its own, so that it never waits for
         work that takes minutes.
@@ -83,7 +83,7 @@ class TaskKind:
 
 
 @dataclass(frozen=True, slots=True)
-class SavedResult:
+class ResultKind:
     """One kind of result that people save and compare.
 
     Parameters
@@ -94,7 +94,7 @@ class SavedResult:
         Place of the type of its result, a :class:`~nona.core.document.Document`.
     facts
         Place of what lists and searches show of a result, and of results beside each other
-        (:class:`nona.app.store.families.Family`).
+        (:class:`nona.app.store.families.ResultFacts`).
     """
 
     name: str
@@ -162,7 +162,7 @@ class Family:
     pages: tuple[PageEntry, ...] = ()
     commands: tuple[str, ...] = ()
     tasks: tuple[TaskKind, ...] = ()
-    saved: tuple[SavedResult, ...] = ()
+    saved: tuple[ResultKind, ...] = ()
     styles: tuple[str, ...] = ()
     compiled: tuple[Compiled, ...] = ()
     keys: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ import plotly.graph_objects as go
 
 from nona.core.document import Estimate
 from nona.core.family import families
-from nona.core.registry import Look, load
+from nona.core.registry import ChartStyle, load
 from nona.core.units import format_number
 
 # Middle tones: they read on white and on near black.
@@ -43,12 +43,12 @@ FONT, HOVER = "Inter, 'Source Sans', sans-serif", "#2b3150"
 TOOLS_PX = 28  # the strip above a chart in which its tool bar appears
 TEXT_PX, SMALL_PX = 12, 11  # of legends and titles; of ticks and notes
 GOOD, BAD, QUIET = "#14a394", "#e25555", "#8390a6"
-PLAIN = Look(QUIET, "solid", "circle")  # of what only stands beside the data
-DASHED = Look(QUIET, "dash", "circle")
+PLAIN = ChartStyle(QUIET, "solid", "circle")  # of what only stands beside the data
+DASHED = ChartStyle(QUIET, "dash", "circle")
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
-    """A colour for each name, in the order given.
+    """Return a colour for each name, in the order given.
 
     >>> colours(["a", "b"])["b"]
     '#14a394'
@@ -67,7 +67,7 @@ def text(value: object, longest: int = 60) -> str:
 
 
 def figure(height: int = 320, legend: bool = True) -> go.Figure:
-    """An empty figure in the common style; ``height`` in pixels, tool bar and legend included."""
+    """Return an empty figure in the common style; ``height`` in pixels, tool bar and legend included."""
     chart = go.Figure()
     chart.update_layout(
         height=height,
@@ -128,7 +128,7 @@ def rule(chart: go.Figure, at: float, word: str, of: str = "y", anchor: str = "c
 
 
 def finished(chart: go.Figure) -> go.Figure:
-    """The figure with the titles of its axes as small as their numbers, whatever they were set to."""
+    """Return the figure with the titles of its axes as small as their numbers, whatever they were set to."""
     chart.update_xaxes(title_font={"size": SMALL_PX})
     chart.update_yaxes(title_font={"size": SMALL_PX})
     return chart
@@ -137,7 +137,7 @@ def finished(chart: go.Figure) -> go.Figure:
 OVERLOADED_DASH = "dot"
 UNSTABLE_SYMBOL = "x"
 _OTHERS = tuple(
-    Look(colour, dash, symbol)
+    ChartStyle(colour, dash, symbol)
     for dash in ("longdashdot", "dashdot")
     for colour, symbol in (
         ("#8390a6", "bowtie"),
@@ -148,8 +148,8 @@ _OTHERS = tuple(
 )
 
 
-def scheduler_style(name: str) -> Look:
-    """The style of a scheduler or policy by name, or of a way of sharing by its title.
+def scheduler_style(name: str) -> ChartStyle:
+    """Return the style of a scheduler or policy by name, or of a way of sharing by its title.
 
     One that declares none, or is not known, gets a spare look, always the same.
 
@@ -193,7 +193,10 @@ class Dot:
 
 
 def dot_of(name: str, value: Estimate, factor: float, show: Callable[[Estimate], str], note: str = "") -> Dot:
-    """A mean with its interval, ``factor`` times as large on the chart; ``note`` replaces a missing one."""
+    """Return a mean with its interval, ``factor`` times as large on the chart.
+
+    ``note`` replaces a missing one.
+    """
     mean = None if value.mean is None else factor * value.mean
     return Dot(name, mean, scaled(value.ci95, factor), show(value), note)
 
@@ -203,7 +206,7 @@ def dots_figure(
     axis: str,
     zero: bool = False,
     most: float | None = None,
-    look: Callable[[str], Look] | None = None,
+    look: Callable[[str], ChartStyle] | None = None,
 ) -> go.Figure:
     """One dot per row, the first on top; each row shows its name and its label.
 
@@ -233,7 +236,7 @@ def dots_figure(
 
 
 def capped(low: float, most: float) -> list[float]:
-    """The range of an axis that ends at ``most``, with room for a marker there but for no tick beyond.
+    """Return the range of an axis that ends at ``most``, with room for a marker there but for no tick beyond.
 
     >>> [round(v, 2) for v in capped(0.0, 100.0)], [round(v, 2) for v in capped(98.0, 100.0)]
     ([0.0, 102.0], [97.9, 100.04])
@@ -323,7 +326,7 @@ def zero_or_close(chart: go.Figure, values: Sequence[float]) -> None:
 
 
 def distributions_figure(
-    curves: Mapping[str, tuple[Sequence[float], Sequence[float], Look]],
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float], ChartStyle]],
     axis: str,
     hover: str,
     steps: bool = True,
@@ -354,13 +357,13 @@ def spread_wide(values: Sequence[float | None]) -> bool:
     return bool(numbers) and min(numbers) > 0 and max(numbers) > FAR * min(numbers)
 
 
-def _add(chart: go.Figure, dot: Dot, style: Look, axis: tuple[float | None, bool, bool]) -> None:
+def _add(chart: go.Figure, dot: Dot, style: ChartStyle, axis: tuple[float | None, bool, bool]) -> None:
     row = text(dot.name, 24)
     if dot.before is not None and dot.before.value is not None:
         if dot.value is not None:
             add_line(chart, "", [dot.before.value, dot.value], [row, row], replace(style, dash="solid"))
         before = Dot(dot.name, dot.before.value, dot.before.interval, "")
-        ghost = Look(QUIET, "solid", GHOST)
+        ghost = ChartStyle(QUIET, "solid", GHOST)
         _mark(chart, before, ghost, f"{row}, {dot.before.word}: %{{x:,.3~r}}", axis)
     if dot.value is None:
         chart.add_scatter(x=[None], y=[row])
@@ -370,7 +373,9 @@ def _add(chart: go.Figure, dot: Dot, style: Look, axis: tuple[float | None, bool
         _mark(chart, dot, style, hover, axis)
 
 
-def _mark(chart: go.Figure, dot: Dot, look: Look, hover: str, axis: tuple[float | None, bool, bool]) -> None:
+def _mark(
+    chart: go.Figure, dot: Dot, look: ChartStyle, hover: str, axis: tuple[float | None, bool, bool]
+) -> None:
     """A marker with its interval, which the ``axis`` (most, zero, log) cuts off."""
     value, (most, zero, log) = dot.value or 0.0, axis
     span = list(dot.interval) if dot.interval is not None else [value, value]
@@ -383,7 +388,7 @@ def _mark(chart: go.Figure, dot: Dot, look: Look, hover: str, axis: tuple[float 
 
 
 def scaled(interval: Sequence[float] | None, factor: float) -> list[float] | None:
-    """An interval in another unit.
+    """Return an interval in another unit.
 
     >>> scaled([0.5, 1.0], 100), scaled(None, 100)
     ([50.0, 100.0], None)
@@ -399,7 +404,7 @@ def add_line(
     name: str,
     x: Sequence[float | str | None],
     y: Sequence[float | str | None],
-    look: Look,
+    look: ChartStyle,
     hover: str = "",
     width: float = 2,
     steps: bool = False,
@@ -418,7 +423,7 @@ def add_points(
     name: str,
     x: Sequence[float | str | None],
     y: Sequence[float | str | None],
-    look: Look,
+    look: ChartStyle,
     hover: str = "",
     size: float | Sequence[float] = 9,
     joined: bool = False,
@@ -456,7 +461,7 @@ def add_means(
     places: Sequence[float | str],
     values: Sequence[Estimate],
     scale: float,
-    look: Look,
+    look: ChartStyle,
     hover: str = "",
     lying: bool = False,
     **more: Any,

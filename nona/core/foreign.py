@@ -78,7 +78,7 @@ Take = Callable[[BinaryIO, int], bytes]
 def read_file(
     path: Path, what: str, most: int, refuse: Callable[[str], Exception], take: Take | None = None
 ) -> bytes:
-    """The bytes of the regular file at ``path``, at most ``most``; links are followed.
+    """Return the bytes of the regular file at ``path``, at most ``most``; links are followed.
 
     Nothing is waited for: a pipe without a writer is not opened, and a file that grows while it is read
     is refused. ``take`` makes the bytes from the open file and its size, where it should not be held whole.
@@ -193,7 +193,10 @@ class CsvFile:
             )
 
     def _lines(self, cells: _Cells) -> Iterator[str]:
-        """The lines, decoded one by one; a record of too many cells is refused before it is taken apart."""
+        """Yield the lines, decoded one by one.
+
+        A record of too many cells is refused before it is taken apart.
+        """
         with io.TextIOWrapper(io.BytesIO(self.data), "utf-8-sig", newline="") as lines:
             for line in lines:
                 cells.count += line.count(cells.mark)
@@ -301,7 +304,10 @@ class Archive:
     smaller: str = "leave some files out"
 
     def write(self, members: Mapping[str, bytes]) -> bytes:
-        """The file that holds these members; what :meth:`read` would refuse for its size is refused here."""
+        """Return the file that holds these members.
+
+        What :meth:`read` would refuse for its size is refused here.
+        """
         total = sum(map(len, members.values()))
         if total > self.most_bytes or len(members) > self.most_members:
             raise self.refuse(
@@ -312,7 +318,7 @@ class Archive:
         return _zipped(members)
 
     def read(self, data: bytes) -> dict[str, bytes]:
-        """The members by name; what ``refuse`` makes, whatever ``data`` is."""
+        """Return the members by name; what ``refuse`` makes, whatever ``data`` is."""
         self._check_end(data)
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:

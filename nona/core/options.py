@@ -17,7 +17,7 @@ Options = Mapping[str, Option]
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class PolicyOption:
     """An option of something: its default, what it does, and what it may be.
 
     ``default``: its value where the scenario gives none; ``None`` may stand for what ``text`` says.
@@ -36,7 +36,7 @@ class Setting:
     def rule(self, value: object) -> str:
         """Name the rule that ``value`` violates, as it continues "must be"; empty if none.
 
-        >>> Setting(2, "executors", least=1).rule(1.5), Setting(0.5, "share", most=1.0).rule(0.7)
+        >>> PolicyOption(2, "executors", least=1).rule(1.5), PolicyOption(0.5, "share", most=1.0).rule(0.7)
         ('a whole number of at least 1', '')
         """
         kind = self.kind or type(self.default)
@@ -56,10 +56,10 @@ class Setting:
         return f"a {'whole ' if kind is int else ''}number {of}"
 
 
-def checked(owner: str, settings: Mapping[str, Setting], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of every setting: those of ``options``, else the defaults; numbers as their kind.
+def checked(owner: str, settings: Mapping[str, PolicyOption], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the value of every setting: those of ``options``, else the defaults; numbers as their kind.
 
-    >>> settings = {"d": Setting(2, "executors drawn", least=1), "share": Setting(0.5, "of the jobs")}
+    >>> settings = {"d": PolicyOption(2, "queues drawn", least=1), "share": PolicyOption(0.5, "of the jobs")}
     >>> checked("Policy 'x'", settings, {"share": 1})
     {'d': 2, 'share': 1.0}
     >>> checked("Policy 'x'", settings, {"d": 0})

@@ -75,7 +75,7 @@ def _special(path: Path) -> bool:
 
 
 def _beside(path: Path) -> Path:
-    """A new name in the folder of the file that ``path`` leads to: a link stays a link."""
+    """Return a new name in the folder of the file that ``path`` leads to: a link stays a link."""
     return path.resolve().parent / f".nona-{secrets.token_hex(8)}.tmp"
 
 

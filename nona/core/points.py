@@ -23,12 +23,12 @@ class Missing(Generic[At]):
     count: int
 
 
-class Points(Generic[At, Run]):
+class PointCache(Generic[At, Run]):
     """The replications of every point so far.
 
     ``ended`` says of a run that its point needs no more: it has no steady state, or cannot run.
 
-    >>> points, asked = Points[str, int](lambda run: run < 0), []
+    >>> points, asked = PointCache[str, int](lambda run: run < 0), []
     >>> def simulate(missing):
     ...     asked.extend(missing)
     ...     return [tuple(range(m.first, m.first + m.count)) for m in missing]
@@ -43,7 +43,7 @@ class Points(Generic[At, Run]):
         self._runs: dict[At, tuple[Run, ...]] = {}
 
     def of(self, at: At) -> tuple[Run, ...]:
-        """The replications of a point so far, in order."""
+        """Return the replications of a point so far, in order."""
         return self._runs.get(at, ())
 
     def ended(self, at: At) -> bool:

@@ -31,7 +31,7 @@ class RandomStreams:
     replication: int = 0
 
     def generator(self, *name: str) -> np.random.Generator:
-        """A fresh generator at the start of the stream ``name``."""
+        """Return a fresh generator at the start of the stream ``name``."""
         digest = hashlib.sha256("\x1f".join(name).encode()).digest()
         words = tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))
         sequence = np.random.SeedSequence(self.seed, spawn_key=(self.replication, *words))

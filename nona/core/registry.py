@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from nona import app_root
 from nona.core.errors import NonaError
-from nona.core.options import Option, Setting, checked
+from nona.core.options import Option, PolicyOption, checked
 
 
 def load(place: str) -> Any:
@@ -34,7 +34,7 @@ def load(place: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ChartStyle:
     """``colour`` as ``#rrggbb``; ``dash`` and ``symbol`` as plotly names them."""
 
     colour: str
@@ -109,7 +109,7 @@ class Registry(Mapping[str, T]):
         return len(self._items)
 
     def find(self, name: str) -> T:
-        """The thing called ``name``; for an unknown name an error that lists the known ones."""
+        """Return the thing called ``name``; for an unknown name an error that lists the known ones."""
         if name not in self._items:
             raise self._error(f"{self._kind} {name!r} is not known; choose from {', '.join(self._items)}.")
         return self[name]
@@ -157,13 +157,13 @@ class Strategy:
     source: str
     adaptation: str
     title: str = ""
-    settings: Mapping[str, Setting] = field(default_factory=dict)
-    look: Look | None = None
+    settings: Mapping[str, PolicyOption] = field(default_factory=dict)
+    look: ChartStyle | None = None
 
     @property
     def defaults(self) -> dict[str, Option]:
         return {name: setting.default for name, setting in self.settings.items()}
 
     def chosen(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The value of each of its options; raises ``SimulationError`` for a wrong one."""
+        """Return the value of each of its options; raises ``SimulationError`` for a wrong one."""
         return checked(f"{self.called} {self.name!r}", self.settings, options)

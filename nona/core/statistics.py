@@ -161,7 +161,7 @@ def values_needed(width: float, n: int, most: int = 1000) -> int | None:
 
 
 def percentile(values: ArrayLike, percent: float) -> float:
-    """The ``percent``-th percentile with linear interpolation between order statistics.
+    """Return the ``percent``-th percentile with linear interpolation between order statistics.
 
     Formula: with x₀ ≤ … ≤ x₍ₙ₋₁₎ and h = (n−1)·percent/100, x₍⌊h⌋₎ + (h−⌊h⌋)(x₍⌊h⌋₊₁₎ − x₍⌊h⌋₎).
     ``nan`` values are left out; without values the answer is ``nan``.
@@ -177,7 +177,7 @@ def percentile(values: ArrayLike, percent: float) -> float:
 
 
 def without_nan(values: ArrayLike) -> Floats:
-    """The values that are numbers, in their order, as one row.
+    """Return the values that are numbers, in their order, as one row.
 
     >>> without_nan([1.0, float("nan"), 3.0]).tolist()
     [1.0, 3.0]
@@ -193,7 +193,7 @@ SECTIONS = 10
 
 
 def no_percentile(why: str) -> Percentile:
-    """A percentile that is not shown."""
+    """Return a percentile that is not shown."""
     return Percentile(value_s=None, ci95=None, withheld=why, interval_withheld=why)
 
 
@@ -207,7 +207,7 @@ def jobs_needed(percent: float, beyond: int = BEYOND) -> int:
 
 
 def percentile_interval(runs: Sequence[Floats], percent: float, level: float = 0.95) -> Percentile:
-    """A percentile of per-job values, one array per replication, with its interval.
+    """Return a percentile of per-job values, one array per replication, with its interval.
 
     The value is the mean of the replications' percentiles, the interval Student's t over them. A
     value needs 10 jobs expected beyond it in each replication (p50 20 jobs, p95 200, p99 1,000), an
@@ -527,7 +527,10 @@ def paired_ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Ratio:
 
 
 def _fieller(x: Floats, y: Floats, t2: float) -> tuple[float, float]:
-    """The roots of Fieller's quadratic; ``t2`` is t²/n. With residuals it keeps its digits: x = θ̂y + e."""
+    """Return the roots of Fieller's quadratic.
+
+    ``t2`` is t²/n. With residuals it keeps its digits: x = θ̂y + e.
+    """
     value, mean = float(x.mean() / y.mean()), float(y.mean())
     rest = x - value * y
     spread = float(np.var(y, ddof=1))

@@ -26,7 +26,7 @@ _UNEVEN = 0.2  # of a half-width: from there on an interval is written by its en
 
 
 def or_dash(value: float | None, show: Any) -> str:
-    """The value as ``show`` writes it, or a dash.
+    """Return the value as ``show`` writes it, or a dash.
 
     >>> or_dash(0.5, "{:.0%}".format), or_dash(None, str)
     ('50%', '–')
@@ -35,7 +35,7 @@ def or_dash(value: float | None, show: Any) -> str:
 
 
 def time_text(seconds: float | None) -> str:
-    """A time with its unit, or a dash where there is none.
+    """Return a time with its unit, or a dash where there is none.
 
     >>> time_text(0.002), time_text(None)
     ('2 ms', '–')
@@ -93,7 +93,7 @@ def times_text(ratio: float) -> str:
 
 
 def money(amount: float | None, currency: str) -> str:
-    """An amount with its currency, which is a label only.
+    """Return an amount with its currency, which is a label only.
 
     >>> money(14.2, "USD"), money(None, "EUR"), money(222_222.2, "USD"), money(0.00321, "USD")
     ('14.20 USD', '–', '222,222 USD', '0.00321 USD')
@@ -102,7 +102,7 @@ def money(amount: float | None, currency: str) -> str:
 
 
 def amount_text(amount: float) -> str:
-    """An amount of money: to the cent, from 1,000 on whole, and a small one to three digits.
+    """Return an amount of money: to the cent, from 1,000 on whole, and a small one to three digits.
 
     >>> [amount_text(a) for a in (1.6, 819, 1234.5, 0.5, 0.083, 0)]
     ['1.60', '819.00', '1,234', '0.50', '0.083', '0.00']
@@ -161,7 +161,7 @@ def _is_cut(value: Estimate) -> bool:
 
 
 def _in_unit_of(mean: float, half: float, show: Show) -> str:
-    """A half-width in the unit of its mean.
+    """Return a half-width in the unit of its mean.
 
     >>> _in_unit_of(0.0175, 0.000476, format_time), _in_unit_of(0.0175, 0.002, format_time)
     ('0.476 ms', '2 ms')
@@ -242,7 +242,7 @@ class Column(Generic[R_contra]):
         return self.key or self.heading
 
     def text(self, value: Value) -> str:
-        """The value as people read it, a dash where there is none."""
+        """Return the value as people read it, a dash where there is none."""
         if isinstance(value, Estimate):
             return mean_text(value, self.kind.show, self.ends)
         if value is None or isinstance(value, str):
@@ -260,13 +260,13 @@ class Column(Generic[R_contra]):
         return replace(column, kind=replace(self.kind, show=show))
 
     def place(self, value: Value) -> float | None:
-        """The number by which pages sort: of an estimate its mean; words stand after all numbers."""
+        """Return the number by which pages sort: of an estimate its mean; words stand after all numbers."""
         if isinstance(value, Estimate):
             return value.mean
         return math.inf if isinstance(value, str) else value
 
     def numbers(self, value: Value) -> dict[str, float | str | None]:
-        """The plain value, or mean and bounds, by their names in files."""
+        """Return the plain value, or mean and bounds, by their names in files."""
         if not self.interval:
             return {f"{self.name}{self.kind.ending}": value.mean if isinstance(value, Estimate) else value}
         mean = value if isinstance(value, Estimate) else Estimate(mean=None, ci95=None)
@@ -275,7 +275,7 @@ class Column(Generic[R_contra]):
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledTable:
     """A table with its rows: values, and every way to show them."""
 
     columns: tuple[Column[Any], ...]
@@ -297,18 +297,21 @@ class Filled:
         """Names of the columns that pages show first; empty where they show all."""
         return tuple(c.name for c in self.columns if c.decides)
 
-    def select(self, *names: str) -> Filled:
-        """The table with only the columns of these names, in this order; those left out are passed over."""
+    def select(self, *names: str) -> FilledTable:
+        """Return the table with only the columns of these names, in this order.
+
+        Those left out are passed over.
+        """
         places = {c.name: k for k, c in enumerate(self.columns)}
         order = [places[n] for n in names if n in places]
-        return Filled(
+        return FilledTable(
             tuple(self.columns[k] for k in order), tuple(tuple(row[k] for k in order) for row in self.values)
         )
 
-    def without(self, *names: str) -> Filled:
+    def without(self, *names: str) -> FilledTable:
         return self.select(*(name for name in self.names if name not in names))
 
-    def renamed(self, heading: str, to: str) -> Filled:
+    def renamed(self, heading: str, to: str) -> FilledTable:
         columns = (replace(c, heading=to, key=c.name) if c.heading == heading else c for c in self.columns)
         return replace(self, columns=tuple(columns))
 
@@ -332,7 +335,10 @@ class Filled:
         return "\n".join([head, f"|{'---|' * len(self.columns)}", *body])
 
     def frame(self) -> pd.DataFrame | Styler:
-        """The table for pages: numbers, by which one sorts, shown as text; plain in a very large table."""
+        """Return the table for pages: numbers, by which one sorts, shown as text.
+
+        Plain in a very large table.
+        """
         import pandas as pd
 
         styled = len(self.columns) * len(self.values) <= MOST_STYLED
@@ -372,7 +378,7 @@ def _escaped(cell: str) -> str:
 
 
 def _one_by_one(texts: Sequence[str]) -> Callable[[object], str]:
-    """A formatter that is asked once for each cell, from the first row to the last."""
+    """Return a formatter that is asked once for each cell, from the first row to the last."""
     following = cycle(texts)
     return lambda _: next(following)
 
@@ -384,8 +390,8 @@ class Table(Generic[R]):
     named: str
     columns: tuple[Column[R], ...]
 
-    def of(self, rows: Mapping[str, R] | Iterable[R]) -> Filled:
-        """The table of these rows, without optional columns that no row has."""
+    def of(self, rows: Mapping[str, R] | Iterable[R]) -> FilledTable:
+        """Return the table of these rows, without optional columns that no row has."""
         items = list(rows.values() if isinstance(rows, Mapping) else rows)
         values = [[c.of(row) for row in items] for c in self.columns]
         present = [
@@ -396,18 +402,18 @@ class Table(Generic[R]):
         if isinstance(rows, Mapping):
             columns.insert(0, Column(self.named, str, decides=any(c.decides for c in columns)))
             kept.insert(0, list(rows))
-        return Filled(tuple(columns), tuple(zip(*kept, strict=True)))
+        return FilledTable(tuple(columns), tuple(zip(*kept, strict=True)))
 
 
-def of_mappings(rows: Sequence[Mapping[str, Value]]) -> Filled:
-    """A table of rows that name their columns themselves, which have what any row has."""
+def of_mappings(rows: Sequence[Mapping[str, Value]]) -> FilledTable:
+    """Return a table of rows that name their columns themselves, which have what any row has."""
     headings = dict.fromkeys(heading for row in rows for heading in row)
     columns: list[Column[Any]] = [Column(heading, itemgetter(heading)) for heading in headings]
-    return Filled(tuple(columns), tuple(tuple(row.get(heading) for heading in headings) for row in rows))
+    return FilledTable(tuple(columns), tuple(tuple(row.get(heading) for heading in headings) for row in rows))
 
 
 def text_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
-    """A table with a header line; columns as wide as needed, the last one not padded.
+    """Return a table with a header line; columns as wide as needed, the last one not padded.
 
     >>> print(text_table([{"a": 1, "b": "x"}, {"a": 22, "b": "y"}], ("a", "b")))
     a   b
@@ -436,7 +442,7 @@ def safe_cell(value: object) -> object:
 
 
 def csv_bytes(frame: pd.DataFrame) -> bytes:
-    """The table as CSV in UTF-8, without its index.
+    """Return the table as CSV in UTF-8, without its index.
 
     >>> import pandas as pd
     >>> csv_bytes(pd.DataFrame({"task": ["@a"], "ms": [1.5]})).decode().split()
@@ -447,7 +453,9 @@ def csv_bytes(frame: pd.DataFrame) -> bytes:
 
 
 def parquet_bytes(frame: pd.DataFrame) -> bytes:
-    """The table as Parquet; columns of mixed types are written as text, columns without a value as numbers.
+    """Return the table as Parquet.
+
+    Columns of mixed types are written as text, columns without a value as numbers.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"ms": [1.5]})

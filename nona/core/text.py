@@ -9,7 +9,7 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """The value with ``None`` in place of infinities and NaN.
+    """Return the value with ``None`` in place of infinities and NaN.
 
     >>> plain({"a": (1.0, float("inf"))})
     {'a': [1.0, None]}
@@ -68,7 +68,7 @@ _FILLING = {
 
 
 def asked(query: str) -> list[str]:
-    """The words that a question is about.
+    """Return the words that a question is about.
 
     >>> asked("How many servers do I need?"), asked("how"), asked("early_drop")
     (['servers', 'need'], ['how'], ['early', 'drop'])
@@ -87,7 +87,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def cut_inside(text: str, longest: int) -> str:
-    """The text, or both its ends: names of one origin often differ in the last words only.
+    """Return the text, or both its ends: names of one origin often differ in the last words only.
 
     >>> cut_inside("vision on eight servers", 12), cut_inside("vision", 12)
     ('visio…ervers', 'vision')
@@ -97,7 +97,7 @@ def cut_inside(text: str, longest: int) -> str:
 
 
 def ordinal(number: int) -> str:
-    """A place as English writes it.
+    """Return a place as English writes it.
 
     >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 12, 13, 21, 102, 113)]
     ['1st', '2nd', '3rd', '4th', '11th', '12th', '13th', '21st', '102nd', '113th']
@@ -125,7 +125,7 @@ def not_clear(level: Sequence[str]) -> str:
 
 
 def verb(names: Sequence[object], one: str = "is", many: str = "are") -> str:
-    """The word that goes with the names: one or several.
+    """Return the word that goes with the names: one or several.
 
     >>> verb(["a"], "holds", "hold"), verb(["a", "b"])
     ('holds', 'are')

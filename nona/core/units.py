@@ -125,7 +125,7 @@ def _as_float(value: float) -> float:
 
 
 def start_of(value: object) -> str:
-    """A value in an error, long ones cut; Python refuses to write whole numbers of 4,300 digits."""
+    """Return a value in an error, long ones cut; Python refuses to write whole numbers of 4,300 digits."""
     if isinstance(value, int) and abs(value) > 10**60:
         return "a whole number of more than 60 digits"
     text = repr(value)
@@ -145,7 +145,7 @@ def _complaint(value: object, dimension: Dimension) -> str:
 
 
 def format_number(value: float, digits: int = 3) -> str:
-    """A number as text with so many significant digits, and no exponent unless it is tiny.
+    """Return a number as text with so many significant digits, and no exponent unless it is tiny.
 
     >>> format_number(240, 2), format_number(12_345.6), format_number(0.000123456), format_number(math.nan)
     ('240', '12,300', '0.000123', '–')
@@ -159,7 +159,7 @@ def format_number(value: float, digits: int = 3) -> str:
 
 
 def of_capacity(load: float, whose: str = "its") -> str:
-    """An offered load in words: a share of the capacity, or how many times it is.
+    """Return an offered load in words: a share of the capacity, or how many times it is.
 
     >>> of_capacity(0.4), of_capacity(10.05), of_capacity(1.004, "their")
     ('40 % of its capacity', '10.1 times its capacity', '1.004 times their capacity')
@@ -225,7 +225,7 @@ def time_format(times: Iterable[float], digits: int = 3) -> Callable[[float], st
 
 
 def duration(seconds: float) -> str:
-    """A wall-clock time as text, without false precision.
+    """Return a wall-clock time as text, without false precision.
 
     >>> duration(0.4), duration(75), duration(4000), duration(15_686)
     ('0.4 s', '75 s', '67 min', '4 h 21 min')
@@ -272,7 +272,7 @@ def format_bandwidth(bytes_per_s: float, digits: int = 3) -> str:
 
 
 def format_count(value: float, unit: str = "", digits: int = 3) -> str:
-    """A large number with a decimal prefix.
+    """Return a large number with a decimal prefix.
 
     >>> format_count(3.63e9, "FLOP")
     '3.63 GFLOP'

@@ -55,7 +55,7 @@ _MOST_DOUBLINGS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class HitCounts:
     """Jobs and hits of one target in independent replications, one entry for each.
 
     ``late`` counts the jobs beyond each level at which φ is judged (see the module); without it, those that
@@ -106,7 +106,7 @@ class Means:
         return float(np.mean(self.times_s)) if self.times_s else float("nan")
 
 
-Evidence = Counts | Means
+Evidence = HitCounts | Means
 
 
 def _dispersion(n: Floats, events: Floats) -> float:
@@ -121,7 +121,7 @@ def _dispersion(n: Floats, events: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class OneSidedLimits:
     """One-sided limits of a share or a mean, each at the error that was asked for."""
 
     lower: float
@@ -138,13 +138,13 @@ def spent(alpha: float, look: int, looks: int) -> float:
     return float(alpha * (2 ** ((look - looks) / 2) - before))
 
 
-def limits(seen: Evidence, alpha: float, times: int = 1) -> Limits:
+def limits(seen: Evidence, alpha: float, times: int = 1) -> OneSidedLimits:
     """Lower and upper limit of the share of hits, or of the mean, each wrong with probability ``alpha``.
 
     One replication alone says nothing about the design effect: then the limits are 0 and 1, of a mean 0 and
     ``inf``. ``times``: those of so many times as many replications, if nothing else changed.
 
-    >>> found = limits(Counts((1000,) * 4, (990, 991, 989, 990)), 0.025)
+    >>> found = limits(HitCounts((1000,) * 4, (990, 991, 989, 990)), 0.025)
     >>> round(found.lower, 4), round(found.upper, 4)
     (0.9836, 0.9944)
     """
@@ -152,25 +152,25 @@ def limits(seen: Evidence, alpha: float, times: int = 1) -> Limits:
         return _mean_limits(seen, alpha, times)
     n = times * sum(1 for jobs in seen.arrived if jobs)
     if n < 2 * times:
-        return Limits(0.0, 1.0)
+        return OneSidedLimits(0.0, 1.0)
     shrink = (float(scipy.special.ndtri(1 - alpha)) / float(scipy.special.stdtrit(n - 1, 1 - alpha))) ** 2
     return _beta_limits(seen.share, times * sum(seen.arrived) / seen.design_effect * shrink, alpha)
 
 
-def _mean_limits(seen: Means, alpha: float, times: int) -> Limits:
+def _mean_limits(seen: Means, alpha: float, times: int) -> OneSidedLimits:
     n = len(seen.times_s)
     if n < 2 or not np.isfinite(seen.times_s).all():
-        return Limits(0.0, float("inf"))
+        return OneSidedLimits(0.0, float("inf"))
     factor = float(scipy.special.stdtrit(n * times - 1, 1 - alpha)) / (n * times) ** 0.5
     half = factor * float(np.std(seen.times_s, ddof=1))
-    return Limits(seen.mean - half, seen.mean + half)
+    return OneSidedLimits(seen.mean - half, seen.mean + half)
 
 
-def _beta_limits(share: float, jobs: float, alpha: float) -> Limits:
+def _beta_limits(share: float, jobs: float, alpha: float) -> OneSidedLimits:
     hits = share * jobs
     lower = float(scipy.special.betaincinv(hits, jobs - hits + 1, alpha)) if hits > 0 else 0.0
     upper = float(scipy.special.betaincinv(hits + 1, jobs - hits, 1 - alpha)) if hits < jobs else 1.0
-    return Limits(lower, upper)
+    return OneSidedLimits(lower, upper)
 
 
 def verdict(
@@ -180,7 +180,7 @@ def verdict(
 
     ``evidence``, ``asked``: of each target: what was seen, and the share p₀ or the mean that it asks for.
 
-    >>> seen = Counts((1000,) * 4, (990, 991, 989, 990))
+    >>> seen = HitCounts((1000,) * 4, (990, 991, 989, 990))
     >>> verdict([seen], [0.95], 0.05, 1, 5), verdict([seen, seen], [0.95, 0.999], 0.05, 1, 5)
     ('keeps', 'misses')
     >>> verdict([seen], [0.99], 0.05, 1, 5)
@@ -190,7 +190,7 @@ def verdict(
 
 
 def of_all(each: Sequence[Verdict]) -> Verdict:
-    """The verdict on all targets together."""
+    """Return the verdict on all targets together."""
     return "misses" if "misses" in each else "open" if "open" in each else "keeps"
 
 
@@ -257,7 +257,7 @@ def replications_of(seen: Evidence) -> int:
     return len(seen.times_s) if isinstance(seen, Means) else len(seen.arrived)
 
 
-def counted(runs: Sequence[ArrayLike], share: float) -> Counts:
+def counted(runs: Sequence[ArrayLike], share: float) -> HitCounts:
     """The counts of a target that asks for ``share``, from the jobs of every run.
 
     ``runs``: for each replication its jobs' times over their bounds; ``inf`` or ``nan`` for unfinished ones.
@@ -270,7 +270,7 @@ def counted(runs: Sequence[ArrayLike], share: float) -> Counts:
     ratios = [_finished(run) for run in runs]
     whole = np.concatenate(ratios)
     levels = [level_of(whole, min(1.0, factor * (1 - share))) for factor in LEVELS]
-    return Counts(
+    return HitCounts(
         tuple(len(r) for r in ratios),
         tuple(int(np.count_nonzero(r <= 1)) for r in ratios),
         tuple(tuple(int(np.count_nonzero(r > level)) for r in ratios) for level in levels),
@@ -283,7 +283,7 @@ def _finished(run: ArrayLike) -> Floats:
 
 
 def level_of(ratios: Floats, beyond: float) -> float:
-    """The bound itself, or the smaller factor on it that a share ``beyond`` of the jobs exceeds."""
+    """Return the bound itself, or the smaller factor on it that a share ``beyond`` of the jobs exceeds."""
     return min(1.0, float(np.quantile(ratios, 1 - beyond, method="lower"))) if len(ratios) else 1.0
 
 
@@ -329,7 +329,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Settled(Generic[R]):
+class TestResult(Generic[R]):
     """The verdict, the looks it took, and the result that it rests on."""
 
     verdict: Verdict
@@ -339,8 +339,8 @@ class Settled(Generic[R]):
 
 def looks_of(
     judge: Callable[[R, int, int], Verdict], most: int, first: int = FIRST
-) -> Generator[int, R, Settled[R]]:
-    """The looks of one test: yields how many replications it wants, is sent the result of that many.
+) -> Generator[int, R, TestResult[R]]:
+    """Yield the looks of one test: yields how many replications it wants, is sent the result of that many.
 
     So one test can be run alone (:func:`settle`), and several side by side, their replications in parallel.
     Parameters are those of :func:`settle`.
@@ -350,7 +350,7 @@ def looks_of(
         result = yield min(replications_at(look, first), most)
         decision = judge(result, look, looks)
         if decision != "open" or look == looks:
-            return Settled(decision, look, result)
+            return TestResult(decision, look, result)
         look += 1
 
 
@@ -359,13 +359,13 @@ def settle(
     judge: Callable[[R, int, int], Verdict],
     most: int,
     first: int = FIRST,
-) -> Settled[R]:
+) -> TestResult[R]:
     """Simulate ``first`` replications, then 2, 4, … times as many, until a verdict stands or ``most`` are.
 
     ``simulate``: the result of that many replications, those of the look before among them. ``judge``: the
     verdict at look l of L (:func:`nona.core.verdict.verdict`).
 
     >>> settle(lambda n: n, lambda n, look, looks: "keeps" if n >= 8 else "open", 64)
-    Settled(verdict='keeps', looks=2, result=8)
+    TestResult(verdict='keeps', looks=2, result=8)
     """
     return driven(looks_of(judge, most, first), simulate)

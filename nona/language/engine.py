@@ -25,7 +25,7 @@ from nona.language.server import (
     runner,
     wait,
 )
-from nona.language.state import PREFILL, SGLANG, STATIC, State
+from nona.language.state import PREFILL, SGLANG, STATIC, EngineState
 from nona.language.system import BLOCK_TOKENS, blocks_of, step_seconds
 
 STEP_END, HOP, DELIVERY, ARRIVAL, COMPOSE = range(5)
@@ -34,7 +34,7 @@ KIND_BIT = 40  # an event's key is its kind, then the number of its request or e
 NEVER = 1 << 60
 
 
-def advance(s: State) -> int:
+def advance(s: EngineState) -> int:
     """Run until it is done, a report is due, or background is wanted."""
     c = s.clock[0]
     while True:
@@ -85,14 +85,14 @@ def advance(s: State) -> int:
             return REPORT
 
 
-def later(s: State, time_s: float, kind: int, r: int) -> None:
+def later(s: EngineState, time_s: float, kind: int, r: int) -> None:
     """Something will happen to a request."""
     c = s.clock[0]
     push(s.events, c.events, time_s, (kind << KIND_BIT) + r, r)
     c.events += 1
 
 
-def arrive(s: State, r: int) -> None:
+def arrive(s: EngineState, r: int) -> None:
     c, q = s.clock[0], s.requests[r]
     s.times.arrival_s[r] = c.now_s
     s.times.rank[r] = c.arrived
@@ -109,7 +109,7 @@ def arrive(s: State, r: int) -> None:
         join(s, to, r)
 
 
-def routed(s: State, q: Any, turn: int, prefix: int) -> int:
+def routed(s: EngineState, q: Any, turn: int, prefix: int) -> int:
     router, outputs = s.clock[0].router, s.outputs[q.row]
     to = route(router, s.board, s.places[turn], turn, q.most_blocks, q.inputs, outputs, prefix)
     if to >= 0:
@@ -117,13 +117,13 @@ def routed(s: State, q: Any, turn: int, prefix: int) -> int:
     return to
 
 
-def join(s: State, e: int, r: int) -> None:
+def join(s: EngineState, e: int, r: int) -> None:
     s.requests[r].seen_s = s.clock[0].now_s
     wait(s, e, r, 1)
     wake(s, e)
 
 
-def wake(s: State, e: int) -> None:
+def wake(s: EngineState, e: int) -> None:
     """An idle engine composes once all of this instant has happened."""
     x = s.engines[e]
     if not x.busy and not x.due:
@@ -131,7 +131,7 @@ def wake(s: State, e: int) -> None:
         x.due_s = s.clock[0].now_s
 
 
-def end_step(s: State, e: int) -> None:
+def end_step(s: EngineState, e: int) -> None:
     """Members whose prompts are computed make a token; some are complete."""
     c, x = s.clock[0], s.engines[e]
     now, begin_s = c.now_s, x.composed_s
@@ -168,7 +168,7 @@ def end_step(s: State, e: int) -> None:
     wake(s, e)
 
 
-def make_token(s: State, e: int, r: int, measured: bool) -> None:
+def make_token(s: EngineState, e: int, r: int, measured: bool) -> None:
     now, begin_s, q = s.clock[0].now_s, s.engines[e].composed_s, s.requests[r]
     q.made += 1
     if q.made == 1:
@@ -182,12 +182,12 @@ def make_token(s: State, e: int, r: int, measured: bool) -> None:
     q.last_s = now
 
 
-def go_away(s: State, e: int, place: int) -> None:
+def go_away(s: EngineState, e: int, place: int) -> None:
     leave(s, e, place)
     s.board.requests[e] -= 1
 
 
-def send(s: State, e: int, place: int) -> None:
+def send(s: EngineState, e: int, place: int) -> None:
     """Its KV goes to an engine that makes its tokens; until it is there its blocks are held."""
     c, x, r = s.clock[0], s.engines[e], s.running[e, place]
     q = s.requests[r]
@@ -204,7 +204,7 @@ def send(s: State, e: int, place: int) -> None:
     go_on(s, r)
 
 
-def away_s(s: State, e: int, d: int, size: float) -> float:
+def away_s(s: EngineState, e: int, d: int, size: float) -> float:
     """How long KV would be on its way, as the links stand."""
     now, path = s.clock[0].now_s, s.paths[e, d]
     longest_s, hop = 0.0, 0
@@ -216,7 +216,7 @@ def away_s(s: State, e: int, d: int, size: float) -> float:
     return longest_s + s.clock[0].latency_s if hop else 0.0
 
 
-def absorb(s: State, k: int) -> None:
+def absorb(s: EngineState, k: int) -> None:
     """Add what others have sent over a link by now to its queue."""
     link = s.links[k]
     while s.background_s[k, link.at] <= s.clock[0].now_s:
@@ -231,7 +231,7 @@ def join_link(link: Any, at_s: float, work_s: float) -> float:
     return float(begin_s)
 
 
-def go_on(s: State, r: int) -> None:
+def go_on(s: EngineState, r: int) -> None:
     """Its KV joins the next link of its path; with the last one it is known when it is there."""
     c, m, e = s.clock[0], s.messages[r], s.times.engine[r]
     path = s.paths[e, s.times.decoder[r]]
@@ -249,7 +249,7 @@ def go_on(s: State, r: int) -> None:
     later(s, m.through_s, DELIVERY, r)
 
 
-def deliver(s: State, r: int) -> None:
+def deliver(s: EngineState, r: int) -> None:
     """Its prompt is on the side that makes its tokens."""
     e, d = s.times.engine[r], s.times.decoder[r]
     release(s, e, s.requests[r])
@@ -258,7 +258,7 @@ def deliver(s: State, r: int) -> None:
     join(s, d, r)
 
 
-def complete(s: State, r: int, end_s: float) -> None:
+def complete(s: EngineState, r: int, end_s: float) -> None:
     c = s.clock[0]
     s.times.end_s[r] = end_s
     rank, row = s.times.rank[r] - c.first, s.requests[r].row
@@ -273,7 +273,7 @@ def complete(s: State, r: int, end_s: float) -> None:
 MANY = 1 << 60  # steps: more than any request needs
 
 
-def begin_step(s: State, e: int, now: float, until_s: float) -> None:
+def begin_step(s: EngineState, e: int, now: float, until_s: float) -> None:
     """Compose a step; while all who run only decode, take further ones up to ``until_s``."""
     x = s.engines[e]
     x.due = 0
@@ -312,7 +312,7 @@ def _seconds_of(x: Any, decodes: int, kv: int, prefill: int, attended: float) ->
     )  # fmt: skip
 
 
-def _goes_on(s: State, e: int) -> bool:
+def _goes_on(s: EngineState, e: int) -> bool:
     """Return whether who waits cannot start before one who runs is complete."""
     x = s.engines[e]
     if x.waits == 0:
@@ -320,7 +320,7 @@ def _goes_on(s: State, e: int) -> bool:
     return bool(x.order != SGLANG and not x.preempted and s.requests[x.head].seen_s <= x.visible_s)
 
 
-def _decode_on(s: State, e: int, now: float, until_s: float, steps: int, kv: int) -> tuple[float, int]:
+def _decode_on(s: EngineState, e: int, now: float, until_s: float, steps: int, kv: int) -> tuple[float, int]:
     """Take steps that end before ``until_s``; return the begin of the next, and the tokens that it reads."""
     c, x = s.clock[0], s.engines[e]
     s.fill[:] = 0
@@ -364,7 +364,7 @@ def _decode_on(s: State, e: int, now: float, until_s: float, steps: int, kv: int
     return begin_s, kv
 
 
-def _measure(s: State, e: int, begin_s: float, end_s: float, decodes: int, prefill: int) -> None:
+def _measure(s: EngineState, e: int, begin_s: float, end_s: float, decodes: int, prefill: int) -> None:
     """Add a step to the sums, if it begins within the window."""
     c, x = s.clock[0], s.engines[e]
     if c.begin_s <= begin_s and begin_s < c.close_s:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nona.core.family import Compiled, Family, SavedResult, TaskKind
+from nona.core.family import Compiled, Family, ResultKind, TaskKind
 
 _PARTS = (
     *("cluster", "background", "workload", "batching", "cost", "contraction", "objective", "models"),
@@ -23,13 +23,13 @@ LANGUAGE = Family(
         ),
     ),
     saved=(
-        SavedResult(
+        ResultKind(
             "language",
             "simulation of language models",
             "nona.language.results:LanguageRun",
             "nona.app.store.families:LANGUAGE",
         ),
-        SavedResult(
+        ResultKind(
             "language-plan",
             "plan",
             "nona.language.results:LanguagePlanned",

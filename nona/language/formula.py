@@ -27,7 +27,7 @@ from nona.language.system import Engine, LanguageSystem, RequestClass
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class EngineLoad:
     """Of one engine: load ρ, seconds per output token (``inf`` from ρ = 1 on), tokens in its cache."""
 
     load: float
@@ -38,7 +38,7 @@ class Prediction:
 FEWEST = 100  # requests of a trace
 
 
-def predict(system: LanguageSystem, number: int) -> Prediction | None:
+def predict(system: LanguageSystem, number: int) -> EngineLoad | None:
     """Predict engine ``number`` when requests are dealt out evenly; ``None`` where the form does not hold.
 
     It holds for open rows on engines of the order ``vllm`` that compute prompts and tokens, without experts;
@@ -53,7 +53,7 @@ def predict(system: LanguageSystem, number: int) -> Prediction | None:
     if any(row.arrivals.process == "trace" and len(row.arrivals.times_s) < FEWEST for row in rows):
         return None
     if not any(row.rate for row in rows):
-        return Prediction(0.0, engine.steps.a, 0.0)
+        return EngineLoad(0.0, engine.steps.a, 0.0)
     tokens = np.concatenate([row.lengths.tokens for row in rows])
     rate = (
         np.concatenate([np.full(len(r.lengths.tokens), r.rate / len(r.lengths.tokens)) for r in rows]) / alike
@@ -63,7 +63,7 @@ def predict(system: LanguageSystem, number: int) -> Prediction | None:
     prompts, answers = float(rate @ prompt_s), float(rate @ answer_s)
     load = prompts + answers
     if load >= 1:
-        return Prediction(load, math.inf, math.inf)
+        return EngineLoad(load, math.inf, math.inf)
     tpot_s = (a + answers / float(rate @ m)) / (1 - load)
     wait_s = float(rate @ prompt_s**2) / (2 * (1 - prompts))
     first_s = (prompts / float(rate.sum()) + wait_s) / (1 - answers) + 1.5 * a
@@ -71,7 +71,7 @@ def predict(system: LanguageSystem, number: int) -> Prediction | None:
     computed = n * (1 + np.minimum(1, engine.budget / n)) / 2  # of a prompt, on average while it is computed
     kv_tokens = float(rate @ (computed * (prompt_s / (1 - answers) + a)))
     kv_tokens += float(rate @ (m * (n + m / 2))) * tpot_s + float(rate @ (n + m / 2)) * behind_s
-    return Prediction(load, tpot_s + behind_s * float(rate @ (1 / m)) / float(rate.sum()), kv_tokens)
+    return EngineLoad(load, tpot_s + behind_s * float(rate @ (1 / m)) / float(rate.sum()), kv_tokens)
 
 
 def engines_busy(engine: Engine, rows: Sequence[RequestClass]) -> float:

@@ -51,7 +51,7 @@ class Requests:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class MeasuredWindow:
     """The measured part: ``jobs`` requests from the ``first`` to arrive, and the first ``steps`` by step."""
 
     jobs: int
@@ -60,7 +60,7 @@ class Window:
     steps: int = 0
 
 
-class Times(NamedTuple):
+class RequestTimes(NamedTuple):
     """By request, as they become known.
 
     ``arrival_s``, ``first_s``, ``end_s``: ``nan`` where it did not happen; ``rank``: how many arrived before;
@@ -78,7 +78,7 @@ class Times(NamedTuple):
     preemptions: Ints
 
     @classmethod
-    def unknown(cls, requests: int) -> Times:
+    def unknown(cls, requests: int) -> RequestTimes:
         """Nothing has happened."""
         arrival_s, first_s, end_s = np.full((3, requests), math.nan)
         rank, engine, decoder = np.full((3, requests), -1, dtype=np.int64)
@@ -126,17 +126,17 @@ class Sums(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RouterReplication:
     """One replication under one router.
 
     ``begin_s`` and ``over_s`` bound the window; ``steps`` (E, S) are the first steps of each engine in it.
     """
 
     requests: Requests
-    times: Times
+    times: RequestTimes
     sums: Sums
     steps: NDArray[np.void]
-    window: Window
+    window: MeasuredWindow
     begin_s: float
     over_s: float
 

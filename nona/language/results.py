@@ -13,8 +13,8 @@ from nona.core.document import (
     Optional,
     OptionalNames,
     OptionalRuns,
-    Outcome,
     Percentile,
+    RunResult,
     RunValues,
     Verdict,
 )
@@ -37,7 +37,7 @@ class KvTokens(Document):
     most: int
 
 
-class Prediction(Document):
+class EnginePrediction(Document):
     """The formula's figures of the busiest engine: load, seconds per output token, tokens in its cache."""
 
     load: Figure
@@ -130,7 +130,7 @@ class RouterResult(Document):
     state: State
     state_reason: str
     replications: int
-    predicted: Mapping[str, Prediction]
+    predicted: Mapping[str, EnginePrediction]
     runs: RunValues = OptionalRuns
 
 
@@ -175,7 +175,7 @@ class RequestPoint(Document):
     preemptions: int
 
 
-class LanguageRun(Outcome):
+class LanguageRun(RunResult):
     """A simulation with its charts: by router the first steps and some requests of the first replication."""
 
     report: LanguageReport
@@ -249,7 +249,7 @@ class LanguagePlan(Document):
         return next((o for o in self.options if o.verdict == "keeps"), None)
 
 
-class LanguagePlanned(Outcome):
+class LanguagePlanned(RunResult):
     """A plan for language models with its provenance; ``ended_early_s``: when somebody cancelled it."""
 
     plan: LanguagePlan

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nona.core.arrays import Floats, Ints
-from nona.core.registry import Look, Registry, Strategy
+from nona.core.registry import ChartStyle, Registry, Strategy
 from nona.language.records import Requests
 from nona.language.system import BLOCK_TOKENS, LanguageSystem
 from nona.scenario.language import ROUTERS as NAMES
@@ -35,41 +35,41 @@ ROUTERS: Registry[Router] = Registry(
             summary="One engine after the other.",
             source=_USUAL,
             adaptation="none",
-            look=Look("#8390a6", "solid", "circle"),
+            look=ChartStyle("#8390a6", "solid", "circle"),
         ),
         Router(
             name=NAMES[LEAST_REQUESTS],
             summary="The engine with the fewest requests, waiting or running.",
             source=_USUAL,
             adaptation="The counts are exact and of this instant.",
-            look=Look("#1f93d1", "solid", "square"),
+            look=ChartStyle("#1f93d1", "solid", "square"),
         ),
         Router(
             name=NAMES[LEAST_KV],
             summary="The engine whose cache is least full, with the prompts that are still to compute.",
             source="As the inference gateways of Kubernetes do by their engines' reports; recollected.",
             adaptation="The figures are exact and of this instant; theirs are some seconds old.",
-            look=Look("#14a394", "solid", "diamond"),
+            look=ChartStyle("#14a394", "solid", "diamond"),
         ),
         Router(
             name=NAMES[PREFIX_AFFINITY],
             summary="The engine that got the last request with this prefix, unless it has many more.",
             source="As the routers of SGLang and Dynamo do by prefix trees; recollected.",
             adaptation="One prefix counts; many is above 2 × the least + 4; else the fewest requests.",
-            look=Look("#e08a1e", "dash", "triangle-up"),
+            look=ChartStyle("#e08a1e", "dash", "triangle-up"),
         ),
         Router(
             name=NAMES[KV_LIVE],
             summary="The engine where the answer would be complete first, by links, prompts, steps, cache.",
             source=_OURS,
             adaptation="Step times are known; the length of the answer is the mean of its row.",
-            look=Look("#6366f1", "solid", "star"),
+            look=ChartStyle("#6366f1", "solid", "star"),
         ),
     ],
 )
 
 
-class Board(NamedTuple):
+class RouterState(NamedTuple):
     """The state of the engines that routers see.
 
     By engine: ``requests`` that were sent there, ``queued`` tokens of prompts still to compute, ``free`` of
@@ -91,7 +91,7 @@ class Board(NamedTuple):
     home: Ints
 
 
-def make_board(system: LanguageSystem, requests: Requests) -> Board:
+def make_board(system: LanguageSystem, requests: Requests) -> RouterState:
     """All engines are empty."""
     requests_at, queued, coming = np.zeros((3, len(system.engines)), dtype=np.int64)
     blocks = np.array([e.blocks for e in system.engines], dtype=np.int64)
@@ -100,12 +100,12 @@ def make_board(system: LanguageSystem, requests: Requests) -> Board:
     turns = np.zeros(2 * len(system.rows), dtype=np.int64)
     home = np.full(1 + int(requests.prefix.max(initial=-1)), -1, dtype=np.int64)
     most = system.most_blocks
-    return Board(requests_at, queued, blocks.copy(), blocks, coming, sent_s, most, rates, turns, home)
+    return RouterState(requests_at, queued, blocks.copy(), blocks, coming, sent_s, most, rates, turns, home)
 
 
 def route(
     router: int,
-    board: Board,
+    board: RouterState,
     places: Ints,
     turn: int,
     blocks: int,
@@ -148,12 +148,12 @@ def route(
     return best
 
 
-def _taken(board: Board, e: int) -> int:
+def _taken(board: RouterState, e: int) -> int:
     """Return the blocks that are in use, or will be once the KV on its way is there."""
     return int(board.blocks[e] - board.free[e] + board.coming[e])
 
 
-def _expected_s(board: Board, e: int, tokens: int, outputs: float) -> float:
+def _expected_s(board: RouterState, e: int, tokens: int, outputs: float) -> float:
     """Return what its answer would take: its KV's way, prompts ahead, its own, tokens, a wait for blocks."""
     kv = BLOCK_TOKENS * _taken(board, e)
     token_s = (

@@ -11,8 +11,8 @@ import numpy as np
 from nona.core.random_streams import RandomStreams
 from nona.language import engine
 from nona.language.draws import draw_requests
-from nona.language.records import Requests, Run, Window
-from nona.language.state import State, state_of
+from nona.language.records import MeasuredWindow, Requests, RouterReplication
+from nona.language.state import EngineState, state_of
 from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, StepTimes
 from nona.queries.simulation.compiled.arrays import Items
 from nona.queries.simulation.workload import BLOCK, link_blocks
@@ -25,9 +25,9 @@ def simulate_once(
     system: LanguageSystem,
     requests: Requests,
     router: str,
-    window: Window,
+    window: MeasuredWindow,
     on_progress: OnProgress | None = None,
-) -> Run:
+) -> RouterReplication:
     """Simulate until the measured requests are complete; ``on_progress`` hears the share that has arrived."""
     state, background = state_of(system, requests, router, window), _Background(system, window.replication)
     advance, clock = _machine_for(state), state.clock
@@ -38,10 +38,12 @@ def simulate_once(
             on_progress(float(clock["arrived"][0]) / len(requests))
     c = clock[0]
     over_s = min(float(c["now_s"]), float(c["close_s"]))
-    return Run(requests, state.times, state.sums, state.steps, window, float(c["begin_s"]), over_s)
+    return RouterReplication(
+        requests, state.times, state.sums, state.steps, window, float(c["begin_s"]), over_s
+    )
 
 
-def _machine_for(state: State) -> Callable[[State], int]:
+def _machine_for(state: EngineState) -> Callable[[EngineState], int]:
     """The loop as machine code: from disk in a fraction of a second, or compiled. States are of one type."""
     import numba
 
@@ -50,12 +52,12 @@ def _machine_for(state: State) -> Callable[[State], int]:
 
 
 @cache
-def _machine(state_type: Any) -> Callable[[State], int]:
+def _machine(state_type: Any) -> Callable[[EngineState], int]:
     from numba import int64
 
     from nona.core.compiled.build import compile_function
 
-    compiled: Callable[[State], int] = compile_function(engine.advance, int64(state_type), loop=True)
+    compiled: Callable[[EngineState], int] = compile_function(engine.advance, int64(state_type), loop=True)
     return compiled
 
 
@@ -63,7 +65,7 @@ def make_ready() -> None:
     """Compile the loop where need be."""
     row = RequestClass("chat", "llm", 1.0, Lengths(np.array([[1, 1]])))
     system = LanguageSystem((Engine("gpu", "llm", StepTimes(1e-3), 10),), (row,))
-    simulate_once(system, draw_requests(system, 2, 0), "round-robin", Window(1))
+    simulate_once(system, draw_requests(system, 2, 0), "round-robin", MeasuredWindow(1))
 
 
 class _Background:
@@ -75,8 +77,8 @@ class _Background:
         self.items = Items([link_blocks(of.background, streams, of.name, of.capacity) for of in links])
         self.span_s = BLOCKS * BLOCK / max([1e-9, *(of.background.rate for of in links)])
 
-    def drawn_on(self, s: State) -> State:
-        """The state with background that lasts a while longer."""
+    def drawn_on(self, s: EngineState) -> EngineState:
+        """Return the state with background that lasts a while longer."""
         for link in self.items.refill(self.items.horizon_s + self.span_s, s.links["at"]):
             s.links["at"][link] = 0
         s.clock["drawn_s"] = self.items.horizon_s

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nona.language.state import SGLANG, VLLM, State
+from nona.language.state import SGLANG, VLLM, EngineState
 from nona.language.system import (
     BLOCK_TOKENS,
     FIRST_RATIO,
@@ -20,7 +20,7 @@ from nona.language.system import (
 )
 
 
-def _more_of(s: State, e: int, q: Any, blocks: int) -> int:
+def _more_of(s: EngineState, e: int, q: Any, blocks: int) -> int:
     """Return by how much the free blocks shrink if a request that starts holds so many."""
     if not _shares(s, e, q):
         return blocks
@@ -28,11 +28,11 @@ def _more_of(s: State, e: int, q: Any, blocks: int) -> int:
     return int(blocks - min(there, q.prefix_blocks) + (0 if s.users[e, q.prefix] else there))
 
 
-def _shares(s: State, e: int, q: Any) -> bool:
+def _shares(s: EngineState, e: int, q: Any) -> bool:
     return bool(s.engines[e].shares_prefixes and q.computed == 0 and q.prefix >= 0 and q.prefix_blocks > 0)
 
 
-def _use_prefix(s: State, e: int, q: Any) -> None:
+def _use_prefix(s: EngineState, e: int, q: Any) -> None:
     """A request that starts uses what is there of its prefix."""
     if not _shares(s, e, q):
         return
@@ -46,21 +46,21 @@ def _use_prefix(s: State, e: int, q: Any) -> None:
     s.board.queued[e] -= q.computed
 
 
-def _count_idle(s: State, e: int, q: Any, blocks: int) -> None:
+def _count_idle(s: EngineState, e: int, q: Any, blocks: int) -> None:
     """So many blocks of the prefix of a request are used no more, or again where they are below 0."""
     s.board.free[e] += blocks
     s.engines[e].idle_blocks += blocks
     s.prefix_tokens[e, q.row] -= blocks * BLOCK_TOKENS
 
 
-def _unchain(s: State, e: int, p: int) -> None:
+def _unchain(s: EngineState, e: int, p: int) -> None:
     """A prefix is not among the idle ones; who is not among them is chained to itself."""
     before, after = s.idle_before[e, p], s.idle_after[e, p]
     s.idle_after[e, before], s.idle_before[e, after] = after, before
     s.idle_after[e, p] = s.idle_before[e, p] = p
 
 
-def _chain_last(s: State, e: int, p: int) -> None:
+def _chain_last(s: EngineState, e: int, p: int) -> None:
     """A prefix is the last of the idle ones."""
     end = s.cached.shape[1]
     last = s.idle_before[e, end]
@@ -68,7 +68,7 @@ def _chain_last(s: State, e: int, p: int) -> None:
     s.idle_after[e, last] = s.idle_before[e, end] = p
 
 
-def keep_prefix(s: State, e: int, q: Any) -> None:
+def keep_prefix(s: EngineState, e: int, q: Any) -> None:
     """Share what a request has computed of its prefix beyond what lies there."""
     if q.taken < 0:
         return
@@ -78,7 +78,7 @@ def keep_prefix(s: State, e: int, q: Any) -> None:
         s.cached[e, q.prefix] = q.taken = full
 
 
-def hold(s: State, e: int, q: Any, blocks: int) -> None:
+def hold(s: EngineState, e: int, q: Any, blocks: int) -> None:
     """A request holds so many blocks; idle prefixes give way, from their ends."""
     x = s.engines[e]
     s.board.free[e] -= blocks - q.held
@@ -92,7 +92,7 @@ def hold(s: State, e: int, q: Any, blocks: int) -> None:
             _unchain(s, e, oldest)
 
 
-def release(s: State, e: int, q: Any) -> None:
+def release(s: EngineState, e: int, q: Any) -> None:
     """A request gives its blocks back, but for those of its prefix."""
     if q.taken >= 0:
         s.board.free[e] -= q.taken
@@ -112,12 +112,12 @@ def decoding(q: Any) -> bool:
     return bool(q.made > 0 and q.inputs + q.made - q.computed == 1)
 
 
-def runner(s: State, e: int, place: int) -> Any:
-    """The request that runs at a place."""
+def runner(s: EngineState, e: int, place: int) -> Any:
+    """Return the request that runs at a place."""
     return s.requests[s.running[e, place]]
 
 
-def wait(s: State, e: int, r: int, behind: int) -> None:
+def wait(s: EngineState, e: int, r: int, behind: int) -> None:
     """Wait behind all of its priority, or before them."""
     x, q = s.engines[e], s.requests[r]
     before, after = -1, x.head
@@ -137,7 +137,7 @@ def wait(s: State, e: int, r: int, behind: int) -> None:
         s.board.queued[e] += left_of(q)
 
 
-def compose(s: State, e: int, now: float) -> None:
+def compose(s: EngineState, e: int, now: float) -> None:
     """Choose the members of the step that begins now."""
     x = s.engines[e]
     x.members, x.preempted = 0, 0
@@ -151,7 +151,7 @@ def compose(s: State, e: int, now: float) -> None:
         _whole_batch(s, e)
 
 
-def _mixed(s: State, e: int) -> None:
+def _mixed(s: EngineState, e: int) -> None:
     x = s.engines[e]
     budget, place = x.budget, 0
     while place < x.runs and budget > 0:
@@ -177,7 +177,7 @@ def _mixed(s: State, e: int) -> None:
         budget -= _start(s, e, min(rest, budget) if x.chunked else rest)
 
 
-def _may_start(s: State, e: int) -> bool:
+def _may_start(s: EngineState, e: int) -> bool:
     x = s.engines[e]
     if x.head < 0 or x.runs >= x.sequences:
         return False
@@ -186,7 +186,7 @@ def _may_start(s: State, e: int) -> bool:
     return bool(q.seen_s <= x.visible_s and _more_of(s, e, q, blocks_of(q.inputs + q.made)) <= spare)
 
 
-def _prompts_first(s: State, e: int) -> None:
+def _prompts_first(s: EngineState, e: int) -> None:
     x = s.engines[e]
     budget, reserved = x.budget, 0.0
     for k in range(x.runs):
@@ -221,7 +221,7 @@ def reserve_less(x: Any) -> None:
     x.ratio = max(LEAST_RATIO, x.ratio - (FIRST_RATIO - LEAST_RATIO) / RATIO_STEPS)
 
 
-def _retract(s: State, e: int) -> None:
+def _retract(s: EngineState, e: int) -> None:
     """Send back who made the fewest tokens, until each of the others can make one."""
     x = s.engines[e]
     while True:
@@ -243,7 +243,7 @@ def _retract(s: State, e: int) -> None:
         x.ratio = min(1.0, tokens / outputs)
 
 
-def _whole_batch(s: State, e: int) -> None:
+def _whole_batch(s: EngineState, e: int) -> None:
     """Nobody joins before all of the batch are complete."""
     x = s.engines[e]
     if x.runs == 0:
@@ -266,7 +266,7 @@ def _whole_batch(s: State, e: int) -> None:
             _compute(s, e, runner(s, e, k), 1)
 
 
-def _start(s: State, e: int, tokens: int) -> int:
+def _start(s: EngineState, e: int, tokens: int) -> int:
     """Admit the first who waits; return how many tokens it computes: the rest lie in its prefix."""
     x = s.engines[e]
     s.running[e, x.runs] = x.head
@@ -282,7 +282,7 @@ def _start(s: State, e: int, tokens: int) -> int:
     return tokens
 
 
-def _compute(s: State, e: int, q: Any, tokens: int) -> None:
+def _compute(s: EngineState, e: int, q: Any, tokens: int) -> None:
     blocks = blocks_of(q.computed + tokens)
     if blocks > q.held:
         hold(s, e, q, blocks)
@@ -292,7 +292,7 @@ def _compute(s: State, e: int, q: Any, tokens: int) -> None:
     s.engines[e].members += 1
 
 
-def _preempt(s: State, e: int, place: int) -> None:
+def _preempt(s: EngineState, e: int, place: int) -> None:
     """Forget what was computed, keep the tokens that were made, wait before all of its priority."""
     r = s.running[e, place]
     leave(s, e, place)
@@ -303,7 +303,7 @@ def _preempt(s: State, e: int, place: int) -> None:
     s.engines[e].preempted = 1
 
 
-def leave(s: State, e: int, place: int) -> None:
+def leave(s: EngineState, e: int, place: int) -> None:
     """Whoever runs at the place runs no longer; it holds its blocks until these are released."""
     x, q = s.engines[e], runner(s, e, place)
     if not decoding(q):

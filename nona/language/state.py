@@ -9,8 +9,8 @@ import numpy as np
 
 from nona.core.arrays import Floats, Ints
 from nona.core.compiled.memory import EVENT
-from nona.language.records import STEP, Requests, Sums, Times, Window
-from nona.language.routers import NUMBERS, Board, make_board
+from nona.language.records import STEP, MeasuredWindow, Requests, RequestTimes, Sums
+from nona.language.routers import NUMBERS, RouterState, make_board
 from nona.language.system import BLOCK_TOKENS, FIRST_RATIO, Engine, LanguageSystem
 
 VLLM, SGLANG, STATIC = range(3)
@@ -41,7 +41,7 @@ MESSAGE = _record(i="hops", f="set_out_s through_s")
 LINK = _record(i="at", f="capacity free_s")
 
 
-class State(NamedTuple):
+class EngineState(NamedTuple):
     """All of a run of E engines, R rows, P prefixes and L links.
 
     ``messages`` are the KV of requests on their way, ``running`` (E, S) the requests of each engine in the
@@ -71,14 +71,14 @@ class State(NamedTuple):
     row_tokens: Ints
     row_decodes: Ints
     fill: Ints
-    board: Board
-    times: Times
+    board: RouterState
+    times: RequestTimes
     sums: Sums
     steps: Any
 
 
-def state_of(system: LanguageSystem, requests: Requests, router: str, window: Window) -> State:
-    """The state before the first event; no background is drawn yet."""
+def state_of(system: LanguageSystem, requests: Requests, router: str, window: MeasuredWindow) -> EngineState:
+    """Return the state before the first event; no background is drawn yet."""
     engines, rows = len(system.engines), len(system.rows)
     shared = any(engine.shares_prefixes for engine in system.engines)
     prefixes = 1 + int(requests.prefix.max(initial=-1)) if shared else 0
@@ -87,7 +87,7 @@ def state_of(system: LanguageSystem, requests: Requests, router: str, window: Wi
     links = np.zeros(len(system.links), dtype=LINK)
     links["capacity"] = [link.capacity for link in system.links]
     unchained = np.tile(np.arange(prefixes + 1), (engines, 1))
-    return State(
+    return EngineState(
         clock=_clock(system, requests, NUMBERS[router], window, loops),
         engines=_engines(system.engines),
         requests=_requests(system, requests),
@@ -110,13 +110,15 @@ def state_of(system: LanguageSystem, requests: Requests, router: str, window: Wi
         row_decodes=np.zeros(rows, dtype=np.int64),
         fill=np.zeros(BLOCK_TOKENS, dtype=np.int64),
         board=make_board(system, requests),
-        times=Times.unknown(len(requests)),
+        times=RequestTimes.unknown(len(requests)),
         sums=Sums.zero(engines, rows),
         steps=np.zeros((engines, window.steps), dtype=STEP),
     )
 
 
-def _clock(system: LanguageSystem, requests: Requests, router: int, window: Window, loops: Ints) -> Any:
+def _clock(
+    system: LanguageSystem, requests: Requests, router: int, window: MeasuredWindow, loops: Ints
+) -> Any:
     clock = np.zeros(1, dtype=CLOCK)
     c = clock[0]
     c["engines"], c["requests"], c["rows"] = len(system.engines), len(requests), len(system.rows)

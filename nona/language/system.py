@@ -16,7 +16,7 @@ import numpy as np
 
 from nona.cluster.topology import make_topology
 from nona.core.arrays import Ints
-from nona.queries.system import NO_BACKGROUND, SharedNetwork, Stream
+from nona.queries.system import NO_BACKGROUND, BackgroundStream, SharedNetwork
 from nona.scenario.arrivals import Arrivals
 
 Order = Literal["vllm", "sglang", "static"]
@@ -60,7 +60,7 @@ class StepTimes:
         )  # fmt: skip
 
     def scaled(self, factor: float) -> StepTimes:
-        """The same with every time multiplied."""
+        """Return the same with every time multiplied."""
         times = {name: factor * getattr(self, name) for name in ("a", "b", "g", "c", "q", "e")}
         return replace(self, **times)
 
@@ -162,12 +162,12 @@ class RequestClass:
     after: int | None = None
 
 
-class Link(NamedTuple):
+class EngineLink(NamedTuple):
     """Bytes/s of a link, what others send over it, and the name of the random streams of these."""
 
     capacity: float
     name: tuple[str, ...]
-    background: Stream
+    background: BackgroundStream
 
 
 ONE_SERVER = SharedNetwork(make_topology(1, 1.0), 0.0)  # no KV crosses its link
@@ -202,25 +202,25 @@ class LanguageSystem:
         return paths
 
     @property
-    def links(self) -> list[Link]:
+    def links(self) -> list[EngineLink]:
         """The links of the network; what others send stands only on those that KV may cross."""
         crossed, capacity = set(np.unique(self.paths).tolist()), self.network.topology.link_capacity.tolist()
         return [
-            Link(of, name, stream if number in crossed else NO_BACKGROUND)
+            EngineLink(of, name, stream if number in crossed else NO_BACKGROUND)
             for number, (of, (name, stream)) in enumerate(zip(capacity, self.network.streams, strict=True))
         ]
 
     @property
-    def kv_messages(self) -> dict[str, Stream]:
+    def kv_messages(self) -> dict[str, BackgroundStream]:
         """Link → the KV that open rows send over it, as if each pair of engines were as likely."""
-        streams: dict[str, Stream] = {}
+        streams: dict[str, BackgroundStream] = {}
         for row, first, second in zip(self.rows, self.places[::2], self.places[1::2], strict=True):
             prompts = row.lengths.tokens[:, 0]
             scv = float(prompts.var() / prompts.mean() ** 2)
             first, second = first[first >= 0], second[second >= 0]
             for e, d in itertools.product(first.tolist(), second.tolist()):
                 size = float(prompts.mean()) * self.engines[e].kv_bytes
-                sent = Stream(row.rate / (len(first) * len(second)), size, scv)
+                sent = BackgroundStream(row.rate / (len(first) * len(second)), size, scv)
                 for link in self.paths[e, d][self.paths[e, d] >= 0].tolist():
                     name = self.network.topology.link_names[link]
                     streams[name] = streams.get(name, NO_BACKGROUND).beside(sent)

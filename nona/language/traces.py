@@ -105,7 +105,7 @@ def _column(bare: Sequence[str], headings: Sequence[str], names: Sequence[str], 
 
 
 def _tokens(row: Sequence[str], column: int, where: str) -> int:
-    """A number of tokens; none counts as 0."""
+    """Return a number of tokens; none counts as 0."""
     cell = row[column].strip() if column < len(row) else ""
     try:
         tokens = float(cell or 0)

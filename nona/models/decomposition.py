@@ -55,7 +55,7 @@ class DominatorTree:
         self._depth = [0] * (n + 1)
 
     def parent(self, v: int) -> int:
-        """The immediate dominator of ``v``, ``VIRTUAL`` if that is the virtual source."""
+        """Return the immediate dominator of ``v``, ``VIRTUAL`` if that is the virtual source."""
         return self._parent[v + 1] - 1
 
     def add(self, v: int, predecessors: Iterable[int]) -> None:
@@ -69,7 +69,7 @@ class DominatorTree:
         self._jump[node] = self._jump[jump] if equal else parent
 
     def meet(self, nodes: Iterable[int]) -> int:
-        """The last node that lies on every path from a source to any of ``nodes``."""
+        """Return the last node that lies on every path from a source to any of ``nodes``."""
         met = -1
         for v in nodes:
             met = v + 1 if met < 0 else self._common(met, v + 1)
@@ -87,7 +87,7 @@ class DominatorTree:
 
 
 def _dominator_tree(dag: Dag, order: Sequence[int]) -> DominatorTree:
-    """The dominator tree of ``dag``, whose topological order is ``order``. O((n + m) log n)."""
+    """Return the dominator tree of ``dag``, whose topological order is ``order``. O((n + m) log n)."""
     tree = DominatorTree(len(dag))
     for v in order:
         tree.add(v, dag.predecessors[v])
@@ -110,7 +110,7 @@ def immediate_dominators(dag: Dag) -> tuple[int, ...]:
 
 
 def decompose(dag: Dag) -> Decomposition:
-    """The cut tasks of ``dag`` and the sub-graphs between them.
+    """Return the cut tasks of ``dag`` and the sub-graphs between them.
 
     A virtual source feeds all sources and all sinks feed a virtual sink; the cut tasks are the
     dominators of the virtual sink. Placement is independent across sub-graphs given their shared

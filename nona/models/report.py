@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from nona.core.tables import COUNT, NUMBER, PLAIN, SIZE, TIME, Column, Filled, Table
+from nona.core.tables import COUNT, NUMBER, PLAIN, SIZE, TIME, Column, FilledTable, Table
 from nona.core.text import counted
 from nona.core.units import format_count, format_number, format_size, format_time
 from nona.models import results as models
-from nona.models.contraction.contracted import ContractedGraph, Step, summarize_contraction
+from nona.models.contraction.contracted import ContractedGraph, MergeStep, summarize_contraction
 from nona.models.cost.batches import batch_sizes, fit_batches
 from nona.models.cost.costed import CostedGraph, OperatorCost, total_interval
 from nona.models.decomposition import VIRTUAL, Decomposition
@@ -72,7 +72,7 @@ def contraction(
     decomposition: Decomposition,
     configurations: Sequence[int],
 ) -> models.ContractionReport:
-    """Steps, tasks and sub-graphs, for ``nona contract``.
+    """Return steps, tasks and sub-graphs, for ``nona contract``.
 
     ``configurations`` holds the number of configurations of each sub-graph.
     """
@@ -90,7 +90,7 @@ def contraction(
             for t, seconds in zip(contracted.tasks, compute_s, strict=True)
         ),
         edges=tuple(
-            models.TaskEdge(source=source, target=target, bytes=size)
+            models.TaskBytes(source=source, target=target, bytes=size)
             for (source, target), size in contracted.pair_bytes().items()
         ),
         subgraphs=tuple(
@@ -111,7 +111,7 @@ def task_name(ids: Sequence[str], task: int) -> str | None:
 
 
 def provenance_text(shares: Mapping[str, float]) -> str:
-    """The origin of the times in words.
+    """Return the origin of the times in words.
 
     >>> provenance_text({"modelled": 0.75, "measured": 0.25})
     'times: 75 % modelled, 25 % measured'
@@ -140,7 +140,7 @@ COMPARED = Table[_Compared](
 )
 
 
-def compared(costed: Mapping[str, CostedGraph], tasks: Sequence[int]) -> Filled:
+def compared(costed: Mapping[str, CostedGraph], tasks: Sequence[int]) -> FilledTable:
     """Figures of several models by their names, each with its number of tasks."""
     return COMPARED.of(
         _Compared(inspection(graph).model_copy(update={"model": name}), count)
@@ -168,14 +168,14 @@ OPERATORS = Table[_Costed](
 )
 
 
-def operators(costed: CostedGraph) -> Filled:
+def operators(costed: CostedGraph) -> FilledTable:
     """Work and time of every operator, and the source of the time."""
     return OPERATORS.of(_Costed(cost, costed.device) for cost in costed.costs)
 
 
 class _Numbered(NamedTuple):
     number: int
-    step: Step
+    step: MergeStep
 
 
 STEPS = Table[_Numbered](
@@ -190,7 +190,7 @@ STEPS = Table[_Numbered](
 )
 
 
-def steps(contracted: ContractedGraph) -> Filled:
+def steps(contracted: ContractedGraph) -> FilledTable:
     """Every contraction step and why it is allowed."""
     return STEPS.of(_Numbered(*each) for each in enumerate(contracted.steps, start=1))
 
@@ -231,7 +231,7 @@ BATCHES = Table[models.BatchTime](
 
 
 def fit_text(times: models.BatchedTimes) -> str:
-    """The line through the times in words.
+    """Return the line through the times in words.
 
     >>> fit_text(batched_times([3e-3, 4e-3, 5e-3, 6e-3]))
     's(b) ≈ 2 ms + 1 ms · b, at most 0.0 % off'

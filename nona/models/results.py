@@ -78,7 +78,7 @@ class ListedTask(Document):
     compute_s: float
 
 
-class TaskEdge(Document):
+class TaskBytes(Document):
     """The bytes of all distinct tensors from one task to another."""
 
     source: str
@@ -108,7 +108,7 @@ class ContractionReport(Document):
     tasks: int
     steps: tuple[ContractionStep, ...]
     task_list: tuple[ListedTask, ...]
-    edges: tuple[TaskEdge, ...]
+    edges: tuple[TaskBytes, ...]
     subgraphs: tuple[CountedSubgraph, ...]
 
 

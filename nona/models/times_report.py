@@ -26,7 +26,7 @@ def given_times(costed: CostedGraph) -> GivenTimes:
 
 
 def given_text(given: GivenTimes, device: str) -> str:
-    """The origin of stated times on ``device`` in words; empty without any.
+    """Return the origin of stated times on ``device`` in words; empty without any.
 
     >>> given_text(GivenTimes(on=("a100-40gb",)), "t4")
     'given on a100-40gb, modelled on t4'
@@ -45,7 +45,7 @@ def given_text(given: GivenTimes, device: str) -> str:
 
 
 def origin_text(cost: OperatorCost, device: str) -> str:
-    """The origin of one operator's time on ``device`` in words."""
+    """Return the origin of one operator's time on ``device`` in words."""
     if cost.given_on in ("", device):
         return cost.provenance
     if cost.given_on == ANY_DEVICE:
@@ -118,7 +118,7 @@ def model_warnings(models: Mapping[str, ModelFacts]) -> list[str]:
 
 
 def hardware_notes(models: Mapping[str, GivenTimes], device: str) -> list[str]:
-    """A sentence for each model with stated times that are carried to ``device`` or hold on any."""
+    """Return a sentence for each model with stated times that are carried to ``device`` or hold on any."""
     return [
         f"{name}: its times are {given_text(given, device)}."
         for name, given in models.items()

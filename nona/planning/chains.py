@@ -42,7 +42,7 @@ from nona.core.least import driven, edge, halfway, least
 from nona.core.queueing import erlang_c
 from nona.core.units import format_number, format_size, format_time
 from nona.planning.offers import Option
-from nona.planning.question import MILLE, Question
+from nona.planning.question import MILLE, PlanQuestion
 from nona.planning.results import By
 from nona.queries.placement.capacity import check_feasible
 from nona.queries.placement.fixed import local_placement, spread_placement
@@ -69,7 +69,7 @@ class Excluded:
 class Bounds:
     """Bounds for the options of a question, from one cluster that has one server of every offer."""
 
-    def __init__(self, question: Question, cache: StudyCache | None = None) -> None:
+    def __init__(self, question: PlanQuestion, cache: StudyCache | None = None) -> None:
         self.question = question
         self._systems: dict[BatchOfferSpec | None, System] = {}
         self._too_large: dict[BatchOfferSpec | None, str] = {}
@@ -120,7 +120,7 @@ class Bounds:
         return counts
 
     def load(self, option: Option) -> float:
-        """The least utilisation that any scheduler can reach; from 1 on there is no steady state."""
+        """Return the least utilisation that any scheduler can reach; from 1 on there is no steady state."""
         counts = self.classes(option)
         used = np.flatnonzero(counts)
         speed = 1 / (self.rates @ self.work(option))[used]
@@ -128,7 +128,10 @@ class Bounds:
         return max(self._load(queries, counts, used, w) for w in (np.ones(len(used)), speed))
 
     def full_at(self, option: Option) -> float | None:
-        """The factor on the traffic that loads the executors to their capacity; ``None`` where none does."""
+        """Return the factor on the traffic that loads the executors to their capacity.
+
+        ``None`` where none does.
+        """
         busy = self.load(option) - self.background
         return (1 - self.background) / busy if busy > 0 else None
 
@@ -190,7 +193,7 @@ DRAWN = frozenset({"nona", "local", "spread", "random"})  # draw servers without
 MOST_ERLANG = 2000  # executors; with more, nobody waits where ρ is clearly below 1
 
 
-class Prediction:
+class TargetPrediction:
     """Predicted shares and means of the targets of a question, option by option."""
 
     def __init__(self, bounds: Bounds) -> None:
@@ -261,7 +264,7 @@ class Prediction:
 
 
 def with_count(option: Option, offer: int, count: int) -> Option:
-    """The option with ``count`` servers of ``offer``.
+    """Return the option with ``count`` servers of ``offer``.
 
     >>> with_count(Option((1, 0)), 1, 3).counts
     (1, 3)
@@ -275,7 +278,7 @@ ChainKey = tuple[Option, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class OfferSeries:
     """Options with 1 … ``most`` servers of ``offer`` beside ``base``; ``low`` and fewer are ruled out.
 
     ``guess`` is the least count that is predicted to keep, ``cost`` what that costs per hour.
@@ -294,20 +297,20 @@ class Chain:
         return self.base, self.offer
 
     def option(self, count: int) -> Option:
-        """The option with ``count`` servers of the chain's offer."""
+        """Return the option with ``count`` servers of the chain's offer."""
         return with_count(self.base, self.offer, count)
 
 
 class Chains:
     """The chains of a question."""
 
-    def __init__(self, bounds: Bounds, prediction: Prediction) -> None:
+    def __init__(self, bounds: Bounds, prediction: TargetPrediction) -> None:
         self.bounds, self.prediction, self.question = bounds, prediction, bounds.question
         racks = self.question.scenario.cluster.network.racks
         whole = {"nothing": 0, "server": 1, "rack": racks.size if racks else 0}
         self._spare = whole[self.question.spec.survive]  # servers that a failure takes at most
 
-    def pure(self) -> list[Chain]:
+    def pure(self) -> list[OfferSeries]:
         """One chain for each growing offer and scheduler, the cheapest by prediction first."""
         question = self.question
         chains = [
@@ -317,7 +320,7 @@ class Chains:
         ]
         return sorted(chains, key=lambda c: (c.cost, c.base, c.offer))
 
-    def mixed(self, most_cost: float) -> Iterator[Chain]:
+    def mixed(self, most_cost: float) -> Iterator[OfferSeries]:
         """Chains of two offers that have options below ``most_cost`` which no bound rules out.
 
         The one with the highest predicted margin at that cost comes first.
@@ -329,7 +332,7 @@ class Chains:
         ]
         yield from (chain for *_, chain in sorted(candidates, key=lambda f: f[:3]))
 
-    def _pairs(self, most_cost: float) -> Iterator[Chain]:
+    def _pairs(self, most_cost: float) -> Iterator[OfferSeries]:
         question = self.question
         speed = self._speeds()
         ranked = sorted(range(len(question.offers)), key=lambda k: (-speed[k], k))
@@ -343,15 +346,15 @@ class Chains:
                             break
                         yield self.chain(base, fast)
 
-    def chain(self, base: Option, offer: int) -> Chain:
-        """The chain of ``offer`` beside ``base``, with its bound and its guess."""
+    def chain(self, base: Option, offer: int) -> OfferSeries:
+        """Return the chain of ``offer`` beside ``base``, with its bound and its guess."""
         most = self.question.offers[offer].most
         low = self._ruled_out(base, offer, most)
         guess = most if low >= most else self.prediction.least(base, offer, low + 1, most)
         guess = min(most, guess + self._spare)
-        return Chain(base, offer, low, most, guess, self.question.cost(with_count(base, offer, guess)))
+        return OfferSeries(base, offer, low, most, guess, self.question.cost(with_count(base, offer, guess)))
 
-    def below(self, chain: Chain, cost: float) -> int:
+    def below(self, chain: OfferSeries, cost: float) -> int:
         """The largest count of a chain that is cheaper than ``cost``; 0 where there is none."""
         if not math.isfinite(cost):
             return chain.most
@@ -388,8 +391,10 @@ JOBS, ROUNDS = 4000, 2
 _FIRST = 4_000_000  # number of the replication: nobody else uses these random numbers
 
 
-def simulated_guess(question: Question, chain: Chain, check: Callable[[], None]) -> int:
-    """A closer guess for a scheduler that draws configurations, by one run a count; else that of the chain.
+def simulated_guess(question: PlanQuestion, chain: OfferSeries, check: Callable[[], None]) -> int:
+    """Return a closer guess for a scheduler that draws configurations, by one run a count.
+
+    Else that of the chain.
 
     The placement at the guess is simulated with other counts until the least that keeps is the one for which
     it was found. Where none keeps, the guess is the most.
@@ -414,8 +419,8 @@ def simulated_guess(question: Question, chain: Chain, check: Callable[[], None])
 
 
 def _run_keeps(
-    question: Question,
-    chain: Chain,
+    question: PlanQuestion,
+    chain: OfferSeries,
     placement: Placement,
     cache: StudyCache,
     check: Callable[[], None],
@@ -441,7 +446,7 @@ def _run_keeps(
 
 
 def _steps(most: int, most_cost: float) -> Sequence[int]:
-    """Counts of the offer that stays: all, or while nothing is known to keep, halves of the largest.
+    """Count of the offer that stays: all, or while nothing is known to keep, halves of the largest.
 
     >>> list(_steps(4, 9.0)), list(_steps(20, math.inf))
     ([1, 2, 3, 4], [1, 2, 5, 10, 20])

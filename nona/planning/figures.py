@@ -33,9 +33,9 @@ from nona.core.figures import (
     text,
     zero_or_close,
 )
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.tables import money, per_hour
-from nona.planning.report_plan import LEAST_USED, Budget, headroom_text, servers_text, tightest
+from nona.planning.report_plan import LEAST_USED, ErrorBudget, headroom_text, servers_text, tightest
 from nona.planning.report_plan_options import Bill, bills
 from nona.planning.results import PlanLoad, PlanOption, PlanReport, PlanWeek
 
@@ -133,7 +133,7 @@ def _name(
     value = _value(report, option, measure)
     if value is None:
         return
-    ring = Look(GOOD, "solid", "circle-open")
+    ring = ChartStyle(GOOD, "solid", "circle-open")
     place = _place(option)
     add_points(chart, "", [place], [value], ring, size=20)
     chart.add_annotation(
@@ -167,7 +167,7 @@ def costs_figure(report: PlanReport, pinned: Sequence[int] = ()) -> go.Figure:
 
 
 def _label(name: str, line: int = LINE) -> str:
-    """The whole name in short lines: names cut to a length would make one bar of two options.
+    """Return the whole name in short lines: names cut to a length would make one bar of two options.
 
     >>> _label("1 × a100-40gb (7 × 1g.5gb) + 3 × l4, least-loaded")
     '1 × a100-40gb (7 × 1g.5gb) + 3 ×<br>l4, least-loaded'
@@ -188,7 +188,7 @@ LOAD_MEASURES: tuple[LoadMeasure, ...] = ("Error budget", "In time", "p99", "Cos
 
 
 @dataclass(frozen=True, slots=True)
-class Dot:
+class TrafficDot:
     """A factor on the traffic with its value as drawn, the ends of its interval, and what hovering says."""
 
     load: PlanLoad
@@ -233,7 +233,7 @@ def _axis(chart: go.Figure, report: PlanReport, measure: LoadMeasure, values: Se
         chart.update_yaxes(title=f"{report.currency} per million queries", rangemode="tozero")
 
 
-def _dot(report: PlanReport, load: PlanLoad, measure: LoadMeasure) -> Dot | None:
+def _dot(report: PlanReport, load: PlanLoad, measure: LoadMeasure) -> TrafficDot | None:
     budget = tightest(report.targets, load.shares)
     if budget is None:
         return None
@@ -241,24 +241,24 @@ def _dot(report: PlanReport, load: PlanLoad, measure: LoadMeasure) -> Dot | None
     if measure == "Error budget":
         value = max(budget.used, LEAST_USED)
         low, high = budget.estimate.ci95 or (value, value)
-        return Dot(load, value, min(max(low, LEAST_USED), value), max(high, value), hover)
+        return TrafficDot(load, value, min(max(low, LEAST_USED), value), max(high, value), hover)
     if measure == "In time":
         if budget.share is None:
             return None  # a mean is asked
         value = 100 * (budget.share.mean or 0.0)
         low, high = budget.share.ci95 or (value / 100, value / 100)
-        return Dot(load, value, 100 * low, 100 * high, hover)
+        return TrafficDot(load, value, 100 * low, 100 * high, hover)
     if measure == "p99":
         p99_ms = [1000 * m.p99_s for m in load.models.values() if m.p99_s is not None]
-        return Dot(load, max(p99_ms), max(p99_ms), max(p99_ms), hover) if p99_ms else None
-    return Dot(load, load.cost_per_million, load.cost_per_million, load.cost_per_million, hover)
+        return TrafficDot(load, max(p99_ms), max(p99_ms), max(p99_ms), hover) if p99_ms else None
+    return TrafficDot(load, load.cost_per_million, load.cost_per_million, load.cost_per_million, hover)
 
 
-def _dots(chart: go.Figure, dots: Sequence[Dot]) -> None:
+def _dots(chart: go.Figure, dots: Sequence[TrafficDot]) -> None:
     if not dots:
         return
     verdict, values = dots[0].load.verdict, [d.value for d in dots]
-    look, spans = Look(COLOURS[verdict], "solid", SYMBOLS[verdict]), [(d.low, d.high) for d in dots]
+    look, spans = ChartStyle(COLOURS[verdict], "solid", SYMBOLS[verdict]), [(d.low, d.high) for d in dots]
     add_points(
         chart,
         verdict,
@@ -272,7 +272,7 @@ def _dots(chart: go.Figure, dots: Sequence[Dot]) -> None:
     )
 
 
-def _load_hover(report: PlanReport, load: PlanLoad, budget: Budget) -> str:
+def _load_hover(report: PlanReport, load: PlanLoad, budget: ErrorBudget) -> str:
     lines = [f"{load.factor:.4g} × the traffic: {load.verdict}", budget.text, budget.used_text]
     months = breaks_after(load.factor, report.growth)
     if months is not None and load.factor > 1:
@@ -289,11 +289,11 @@ def week_figure(week: PlanWeek) -> go.Figure:
     chart = figure(360)
     hours = list(range(len(week.factors)))
     add_steps = partial(add_line, chart, steps=True, customdata=[_hour_text(h) for h in hours])
-    traffic, hover = Look(PALETTE[4], "solid", "circle"), "%{customdata}: %{y:.3g} × the traffic"
+    traffic, hover = ChartStyle(PALETTE[4], "solid", "circle"), "%{customdata}: %{y:.3g} × the traffic"
     add_steps("traffic", hours, week.factors, traffic, hover, fill="tozeroy")
     for name, counts, look in (
         ("constant", [max(week.servers)] * len(hours), DASHED),
-        ("by hour", week.servers, Look(GOOD, "solid", "circle")),
+        ("by hour", week.servers, ChartStyle(GOOD, "solid", "circle")),
     ):
         hover = f"%{{customdata}}: %{{y}} servers, {name}"
         add_steps(f"servers of {week.gpu}, {name}", hours, counts, look, hover, yaxis="y2")
@@ -315,7 +315,7 @@ def week_figure(week: PlanWeek) -> go.Figure:
 
 
 def _hour_text(hour: int) -> str:
-    """An hour of the week; hour 0 is Monday 0:00.
+    """Return an hour of the week; hour 0 is Monday 0:00.
 
     >>> _hour_text(0), _hour_text(34)
     ('Mon 0:00', 'Tue 10:00')

@@ -13,11 +13,11 @@ from nona.core.experiments import ProcessPool, do_nothing
 from nona.core.statistics import mean_interval
 from nona.planning.offers import Option, Target
 from nona.planning.plan import failures, headroom, loads_of
-from nona.planning.planner import Planner, RunPool
-from nona.planning.question import Question, entry_named, question_now, question_of
+from nona.planning.planner import PlanSearch, RunPool
+from nona.planning.question import PlanQuestion, entry_named, question_now, question_of
 from nona.planning.results import HeldTarget, HoldsReport, PlanFailure
 from nona.planning.servers import with_prices
-from nona.planning.trials import Known, Seen, shares_of, verdicts_of
+from nona.planning.trials import ReplicationSummary, TrialEvidence, shares_of, verdicts_of
 from nona.planning.written import option_row
 from nona.queries.simulation.collected import RELATIVE_ERROR
 from nona.scenario.lookup import Sources
@@ -51,7 +51,7 @@ def holds(
             return holds(scenario, sources, scheduler, pool=processes, check=check, on_report=on_report)
     begin = time.perf_counter()
     question, counts, priced = _question(scenario, sources, scheduler)
-    planner = Planner(question, pool, check)
+    planner = PlanSearch(question, pool, check)
     option = Option(counts, 0)
 
     def report(
@@ -90,8 +90,10 @@ def holds(
     return report(factor, failures(planner, option), True)
 
 
-def _question(scenario: Scenario, sources: Sources, scheduler: str) -> tuple[Question, tuple[int, ...], bool]:
-    """The question with the cluster and one scheduler alone, its servers, whether all have a price."""
+def _question(
+    scenario: Scenario, sources: Sources, scheduler: str
+) -> tuple[PlanQuestion, tuple[int, ...], bool]:
+    """Return the question with the cluster and one scheduler alone, its servers, whether all have a price."""
     spec = scenario.plan or PlanSpec()
     spec, priced = with_prices(spec, (group.gpu for group in scenario.cluster.servers))
     chosen = entry_named(scenario.schedulers, scheduler or scenario.schedulers[0].name)
@@ -101,7 +103,7 @@ def _question(scenario: Scenario, sources: Sources, scheduler: str) -> tuple[Que
     return question, counts, priced
 
 
-def _targets(question: Question, evidence: Known) -> tuple[HeldTarget, ...]:
+def _targets(question: PlanQuestion, evidence: TrialEvidence) -> tuple[HeldTarget, ...]:
     shares = shares_of(question, evidence) or (UNKNOWN,) * len(question.targets)
     return tuple(
         _target(question, target, share, verdict, evidence)
@@ -112,7 +114,7 @@ def _targets(question: Question, evidence: Known) -> tuple[HeldTarget, ...]:
 
 
 def _target(
-    question: Question, target: Target, share: Estimate, verdict: Verdict, evidence: Known
+    question: PlanQuestion, target: Target, share: Estimate, verdict: Verdict, evidence: TrialEvidence
 ) -> HeldTarget:
     of_mean = target.share is None
     time_s = share if of_mean else _time_s(target.model, target.asked, evidence.seen)
@@ -124,7 +126,7 @@ def _target(
     )
 
 
-def _time_s(model: int, share: float, seen: tuple[Seen, ...]) -> Estimate:
+def _time_s(model: int, share: float, seen: tuple[ReplicationSummary, ...]) -> Estimate:
     """The time within which the target's share of all arrived jobs are complete: a mean over replications.
 
     Its interval is Student's, widened by what the sketches round.
@@ -138,7 +140,7 @@ def _time_s(model: int, share: float, seen: tuple[Seen, ...]) -> Estimate:
     return Estimate(mean=number(interval.mean), ci95=ends if has_interval else None)
 
 
-def _quantile_s(model: int, share: float, run: Seen) -> float:
+def _quantile_s(model: int, share: float, run: ReplicationSummary) -> float:
     """Jobs that are not complete count as later than any that is."""
     sketch = run.sketches[model]
     if not sketch.count:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nona.core.html.pieces import (
-    Part,
+    ReportPart,
     bullets,
     chart,
     document,
@@ -24,7 +24,10 @@ MOST_ROWS = 200
 
 
 def plan_html(data: PlanOutcome) -> str:
-    """The report on a plan (:func:`nona.queries.study.outcome.plan_outcome`); equal data give equal bytes."""
+    """Return the report on a plan (:func:`nona.queries.study.outcome.plan_outcome`).
+
+    Equal data give equal bytes.
+    """
     about, report = data.about, data.report
     size = f"{len(report.options):,} options, {time_text(report.seconds)} on the clock"
     sure = f"{100 * report.confidence:.4g} % for each verdict"
@@ -59,7 +62,7 @@ def plan_html(data: PlanOutcome) -> str:
     )
 
 
-def _answer(report: PlanReport) -> Part | None:
+def _answer(report: PlanReport) -> ReportPart | None:
     if report.answer is None or report.best is None:
         return None
     pairs = {
@@ -71,7 +74,7 @@ def _answer(report: PlanReport) -> Part | None:
     return section("Answer", facts(pairs))
 
 
-def _options(report: PlanReport) -> Part | None:
+def _options(report: PlanReport) -> ReportPart | None:
     count = len(report.options) + (report.present is not None)
     shown = plan_options.options(report, range(min(count, MOST_ROWS))).select("option", *plan_options.PRINTED)
     rest = f"{count - MOST_ROWS:,} more expensive options are not shown." if count > MOST_ROWS else ""
@@ -85,7 +88,7 @@ def _options(report: PlanReport) -> Part | None:
     return section("Options", picture, table(shown, "Options in order of cost", ("why",)), paragraph(rest))
 
 
-def _traffic(report: PlanReport) -> Part | None:
+def _traffic(report: PlanReport) -> ReportPart | None:
     if not any(load.shares for load in report.curve):
         return None
     finding, note = plan.cliff_finding(report), "At 1 the error budget is used up."
@@ -98,7 +101,7 @@ def _traffic(report: PlanReport) -> Part | None:
     )
 
 
-def _costs(report: PlanReport) -> Part | None:
+def _costs(report: PlanReport) -> ReportPart | None:
     if not plan_options.bills(report):
         return None
     alt = "Cost per hour, by part, of the options that keep the targets"
@@ -107,7 +110,7 @@ def _costs(report: PlanReport) -> Part | None:
     return section("Costs", picture, bullets(report.prices), paragraph(warning))
 
 
-def _week(week: PlanWeek | None, currency: str) -> Part | None:
+def _week(week: PlanWeek | None, currency: str) -> ReportPart | None:
     if week is None:
         return None
     picture = chart(plan.week_text(week, currency), week_figure(week), "Traffic and servers by hour")

@@ -48,7 +48,7 @@ class Target:
 
     @staticmethod
     def of_percentile(model: int, percentile: float, bound_s: float) -> Target:
-        """The ``percentile`` (0 to 100) of the completion times is at most ``bound_s``."""
+        """Return the ``percentile`` (0 to 100) of the completion times is at most ``bound_s``."""
         return Target(model, percentile / 100, bound_s, percentile)
 
     @staticmethod
@@ -62,11 +62,11 @@ class Target:
         return self.bound_s if self.share is None else self.share
 
     def planned(self, name: str) -> PlanTarget:
-        """The target as results have it."""
+        """Return the target as results have it."""
         return PlanTarget(model=name, share=self.share, within_s=self.bound_s, text=self.text(name))
 
     def text(self, name: str) -> str:
-        """The target in words; ``name`` is the model's."""
+        """Return the target in words; ``name`` is the model's."""
         bound = format_time(self.bound_s, 4)
         if self.share is None:
             return f"mean of {name} at most {bound}"
@@ -79,7 +79,7 @@ ALL = "all"
 
 
 def gpu_text(gpu: str, mig: str | None) -> str:
-    """A GPU with its slices, for people.
+    """Return a GPU with its slices, for people.
 
     >>> gpu_text("l4", None), gpu_text("a100-40gb", "3g.20gb, 2g.10gb, 2g.10gb")
     ('l4', 'a100-40gb (3g.20gb + 2 × 2g.10gb)')
@@ -139,7 +139,7 @@ class Option:
 
 @cache
 def slicings(board_name: str, text: str) -> tuple[str, ...]:
-    """The MIG layouts that a text names: one, or with ``all`` every maximal legal one.
+    """Return the MIG layouts that a text names: one, or with ``all`` every maximal legal one.
 
     A slice may be written without its memory (``3g+2g+2g``): the standard profile of that size is meant.
 

@@ -15,9 +15,9 @@ from nona.core.experiments import ProcessPool, do_nothing
 from nona.core.least import driven, edge, halfway, least
 from nona.models.times_report import LEVEL
 from nona.planning import written as planning_written
-from nona.planning.chains import Chain, ChainKey, with_count
+from nona.planning.chains import ChainKey, OfferSeries, with_count
 from nona.planning.offers import Option
-from nona.planning.planner import Planner, RunPool, Tell
+from nona.planning.planner import PlanSearch, RunPool, Tell
 from nona.planning.question import MILLE, losses, question_now, question_of, same_option
 from nona.planning.results import (
     CountRange,
@@ -28,10 +28,10 @@ from nona.planning.results import (
     PlanReport,
     PlanWeek,
 )
-from nona.planning.trials import Known, Trial, models_of, ruled_out, shares_of
-from nona.planning.week import Profile, schedule_hours
+from nona.planning.trials import PlanCandidate, TrialEvidence, models_of, ruled_out, shares_of
+from nona.planning.week import WeekProfile, schedule_hours
 from nona.queries.study.facts import about
-from nona.queries.study.preparation import Study
+from nona.queries.study.preparation import PreparedSystem
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
 
@@ -101,15 +101,15 @@ MOST_RUNS = 16  # replications of a factor, or twice as many as the answer's own
 LIMIT = 128  # but no more than these
 
 
-def headroom(planner: Planner, option: Option) -> float:
-    """The largest factor on the traffic, to 2 %, at which the option was seen to keep all.
+def headroom(planner: PlanSearch, option: Option) -> float:
+    """Return the largest factor on the traffic, to 2 %, at which the option was seen to keep all.
 
     It ends at the load of the executors: above that nothing keeps. From 1 downwards where the option does not
     keep as it is. 0 where no factor down to a thousandth keeps.
     """
 
     def keeps(load: int) -> bool:
-        (evidence,) = judged(planner, [Trial(option, load)])
+        (evidence,) = judged(planner, [PlanCandidate(option, load)])
         return evidence.verdict == "keeps"
 
     now = planner.of(option).verdict == "keeps"
@@ -120,7 +120,7 @@ def headroom(planner: Planner, option: Option) -> float:
 
 
 def _factor_between(predicted: int, low: int, high: int) -> int | None:
-    """A factor on either side of the predicted edge, then the geometric middle of two, in thousandths.
+    """Return a factor on either side of the predicted edge, then the geometric middle of two, in thousandths.
 
     >>> _factor_between(1500, 1000, 4000), _factor_between(1500, 1000, 1650)
     (1650, 1364)
@@ -136,13 +136,16 @@ def _factor_between(predicted: int, low: int, high: int) -> int | None:
     return next((load for load in around if low < load < high), min(max(middle, low + 1), high - 1))
 
 
-def _ruled_out(planner: Planner, option: Option) -> int:
-    """The least factor that loads the executors to their capacity, in thousandths; else the most to try."""
+def _ruled_out(planner: PlanSearch, option: Option) -> int:
+    """Return the least factor that loads the executors to their capacity, in thousandths.
+
+    Else the most to try.
+    """
     full_at = planner.bounds.full_at(option)
     return MOST_LOAD * MILLE if full_at is None else max(MILLE + 1, math.ceil(MILLE * full_at))
 
 
-def judged(planner: Planner, trials: Sequence[Trial]) -> list[Known]:
+def judged(planner: PlanSearch, trials: Sequence[PlanCandidate]) -> list[TrialEvidence]:
     """Look at these trials until each verdict stands or looks are used up; return the evidence."""
     for trial in trials:
         excluded = planner.bounds.excluded(trial.option, trial.load)
@@ -150,20 +153,20 @@ def judged(planner: Planner, trials: Sequence[Trial]) -> list[Known]:
             planner.known[trial] = ruled_out(excluded)
     most = _most_runs(planner)
     while True:
-        left = [t for t in trials if not planner.decided(planner.known.get(t, Known()), most)]
+        left = [t for t in trials if not planner.decided(planner.known.get(t, TrialEvidence()), most)]
         if not left:
             return [planner.known[t] for t in trials]
         planner.look(left)
 
 
-def _most_runs(planner: Planner) -> int:
+def _most_runs(planner: PlanSearch) -> int:
     """Replications of a trial: one nearer to its targets than the answer is not decided by fewer than it."""
     own = 0 if planner.best is None else len(planner.of(planner.best).seen)
     return min(max(MOST_RUNS, min(2 * own, LIMIT)), planner.question.spec.replications)
 
 
-def loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
-    """The factors that were looked at, ascending."""
+def loads_of(planner: PlanSearch, option: Option) -> tuple[PlanLoad, ...]:
+    """Return the factors that were looked at, ascending."""
     rate = planning_written.queries_per_s(planner.bounds)
     rows = sorted(
         ((t.load, k) for t, k in planner.known.items() if t.option == option and k.seen),
@@ -184,15 +187,15 @@ def loads_of(planner: Planner, option: Option) -> tuple[PlanLoad, ...]:
     )
 
 
-def failures(planner: Planner, option: Option) -> tuple[PlanFailure, ...]:
-    """The option without one server of each offer, and without one rack where there are racks."""
+def failures(planner: PlanSearch, option: Option) -> tuple[PlanFailure, ...]:
+    """Return the option without one server of each offer, and without one rack where there are racks."""
     question = planner.question
     rows = []
     for loss in (*losses(question, option, "server"), *losses(question, option, "rack")):
         if not loss.rest.used:
             rows.append(PlanFailure(lost=loss.text, servers=(), verdict="misses"))
             continue
-        (evidence,) = judged(planner, [Trial(loss.rest, MILLE)])
+        (evidence,) = judged(planner, [PlanCandidate(loss.rest, MILLE)])
         rows.append(
             PlanFailure(
                 lost=loss.text,
@@ -207,20 +210,20 @@ def failures(planner: Planner, option: Option) -> tuple[PlanFailure, ...]:
 class Present:
     """The cluster as it is, judged as an option is."""
 
-    def __init__(self, planner: Planner, asked: Scenario) -> None:
+    def __init__(self, planner: PlanSearch, asked: Scenario) -> None:
         question, counts = question_now(planner.question, asked)
-        self.planner = Planner(question, planner.pool, planner.check)
+        self.planner = PlanSearch(question, planner.pool, planner.check)
         self._whole = planner
         options = [Option(counts, s) for s in range(len(question.ways))]
         self._options = sorted(options, key=lambda o: -self.planner.prediction.margin(o))
         """One for each scheduler, those with the best prediction first."""
 
     def predicted(self) -> PlanOption:
-        """The row before any run."""
-        return planning_written.option_row(self.planner, self._options[0], Known())
+        """Return the row before any run."""
+        return planning_written.option_row(self.planner, self._options[0], TrialEvidence())
 
     def judged(self) -> PlanOption:
-        """The row under the first scheduler that keeps; without one under the best by verdict."""
+        """Return the row under the first scheduler that keeps; without one under the best by verdict."""
         rows = []
         for option in self._options:
             rows.append(planning_written.option_row(self.planner, option, self._known(option)))
@@ -228,7 +231,7 @@ class Present:
                 break
         return min(rows, key=lambda row: ("keeps", "open", "misses").index(row.verdict))
 
-    def _known(self, option: Option) -> Known:
+    def _known(self, option: Option) -> TrialEvidence:
         """Return the evidence of the search if this is one of its options, else that of own runs."""
         own = same_option(self._whole.question, self.planner.question, option)
         if own is not None and own in self._whole.asked and not self._whole.undecided(own):
@@ -241,7 +244,7 @@ class Present:
 LEVELS = 8  # steps of traffic between none and the peak: each hour is served as its step's upper end
 
 
-def _week_of(planner: Planner, option: Option, profile: Profile) -> PlanWeek:
+def _week_of(planner: PlanSearch, option: Option, profile: WeekProfile) -> PlanWeek:
     """Cost of a week with the answer all the time, and with as many servers as each hour needs.
 
     The count of the offer that costs most in the answer varies, the others stay. Hours are served in eight
@@ -269,7 +272,7 @@ def _week_of(planner: Planner, option: Option, profile: Profile) -> PlanWeek:
     )
 
 
-def _counts(planner: Planner, option: Option, varied: int, steps: list[int]) -> dict[int, int]:
+def _counts(planner: PlanSearch, option: Option, varied: int, steps: list[int]) -> dict[int, int]:
     """The least count for each step of the traffic, from the peak downwards."""
     counts: dict[int, int] = {}
     most = option.counts[varied]
@@ -281,7 +284,7 @@ def _counts(planner: Planner, option: Option, varied: int, steps: list[int]) -> 
     return counts
 
 
-def _least(planner: Planner, option: Option, varied: int, most: int, load: int) -> int:
+def _least(planner: PlanSearch, option: Option, varied: int, most: int, load: int) -> int:
     """The least count that keeps at a load; ``most`` is enough for a higher one."""
     floor = 1 if len(option.used) == 1 else 0  # the others alone may do
     start = max(1, math.ceil(most * load / MILLE) - floor + 1)
@@ -293,12 +296,14 @@ def _least(planner: Planner, option: Option, varied: int, most: int, load: int) 
     return most if found is None else found + floor - 1
 
 
-def _survives(planner: Planner, option: Option, load: int) -> bool:
+def _survives(planner: PlanSearch, option: Option, load: int) -> bool:
     """Return whether an option was seen to keep at a load, with the failures that it must survive."""
     rests = [loss.rest for loss in losses(planner.question, option, planner.question.spec.survive)]
     if not all(rest.used for rest in rests):
         return False
-    return all(k.verdict == "keeps" for k in judged(planner, [Trial(o, load) for o in (option, *rests)]))
+    return all(
+        k.verdict == "keeps" for k in judged(planner, [PlanCandidate(o, load) for o in (option, *rests)])
+    )
 
 
 _NO_SOURCES = Sources()
@@ -315,7 +320,7 @@ def plan(
     on_table: OnTable = do_nothing,
     further: bool = True,
 ) -> PlanReport:
-    """The cheapest servers and scheduler that keep the targets of the scenario's part ``plan``.
+    """Return the cheapest servers and scheduler that keep the targets of the scenario's part ``plan``.
 
     ``workers``: processes; what is found does not depend on it. ``pool`` takes their place.
     ``check``: called now and then; what it raises (``Cancelled``) ends the work and comes out.
@@ -329,10 +334,10 @@ def plan(
     if pool is None and workers > 1:
         with ProcessPool(workers) as processes:
             return plan(scenario, sources, pool=processes, check=check, on_table=on_table, further=further)
-    planner = Planner(question, pool, check)
-    written = planning_written.Written(planner)
+    planner = PlanSearch(question, pool, check)
+    written = planning_written.PlanReports(planner)
 
-    def begin(stage: PlanStage, of: Planner = planner) -> Tell:
+    def begin(stage: PlanStage, of: PlanSearch = planner) -> Tell:
         def tell(share: float, last: str) -> None:
             progress = PlanProgress(stage, last, len(planner.settled), planner.chains_known, share)
             on_table(written.report(), progress)
@@ -371,7 +376,7 @@ def plan(
 RANGED = 32  # runs, at most, of an option with times that are off
 
 
-def _if_times_off(planner: Planner, tell: Tell) -> dict[ChainKey, CountRange]:
+def _if_times_off(planner: PlanSearch, tell: Tell) -> dict[ChainKey, CountRange]:
     """The fewest servers with all modelled times at the one and at the other end of their intervals."""
     kept = {s.chain: s.found for s in planner.settled if s.found is not None}
     low, high = (_counts_if_off(planner, kept, times, tell) for times in ("short", "long"))
@@ -379,13 +384,13 @@ def _if_times_off(planner: Planner, tell: Tell) -> dict[ChainKey, CountRange]:
 
 
 def _counts_if_off(
-    planner: Planner, kept: Mapping[Chain, int], times: Literal["short", "long"], tell: Tell
+    planner: PlanSearch, kept: Mapping[OfferSeries, int], times: Literal["short", "long"], tell: Tell
 ) -> dict[ChainKey, int | None]:
     """The same search from the counts that the work asks for then; empty where no time is modelled."""
     question = planner.question
     runs = min(RANGED, question.spec.replications)
     spec = question.spec.model_copy(update={"replications": runs})
-    off = Planner(replace(question, times=times, spec=spec), planner.pool, planner.check)
+    off = PlanSearch(replace(question, times=times, spec=spec), planner.pool, planner.check)
     off.follow(lambda share, last: tell(0.0, f"{times} times, {last}"))
     if np.array_equal(off.bounds.work(Option(())), planner.bounds.work(Option(()))):
         return {}
@@ -395,12 +400,12 @@ def _counts_if_off(
     return {s.chain.key: s.found for s in off.settled}
 
 
-def _scaled(planner: Planner, off: Planner, option: Option, count: int) -> int:
+def _scaled(planner: PlanSearch, off: PlanSearch, option: Option, count: int) -> int:
     return math.ceil(count * off.bounds.load(option) / planner.bounds.load(option))
 
 
-def _present(planner: Planner, scenario: Scenario) -> Present | None:
-    """The cluster as it is; ``None`` where it has no price, or is one of the options."""
+def _present(planner: PlanSearch, scenario: Scenario) -> Present | None:
+    """Return the cluster as it is; ``None`` where it has no price, or is one of the options."""
     if planner.question.spec.group is not None:
         return None
     try:
@@ -409,6 +414,6 @@ def _present(planner: Planner, scenario: Scenario) -> Present | None:
         return None
 
 
-def plan_outcome(study: Study, report: PlanReport, made_at: str) -> PlanOutcome:
-    """A plan with its provenance."""
+def plan_outcome(study: PreparedSystem, report: PlanReport, made_at: str) -> PlanOutcome:
+    """Return a plan with its provenance."""
     return PlanOutcome(about=about(study, made_at), report=report, models=study.scenario.labels)

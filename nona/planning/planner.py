@@ -7,19 +7,19 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nona.core.experiments import Key, Listener, Pool, do_nothing, run_work
+from nona.core.experiments import Key, Pool, RunListener, do_nothing, run_work
 from nona.core.least import BESIDE, Search, least
-from nona.core.points import Missing, Points
+from nona.core.points import Missing, PointCache
 from nona.core.verdict import FIRST, looks_within, replications_at
-from nona.planning.chains import CLOSE, DRAWN, Bounds, Chain, Chains, Prediction, simulated_guess
+from nona.planning.chains import CLOSE, DRAWN, Bounds, Chains, OfferSeries, TargetPrediction, simulated_guess
 from nona.planning.offers import Option
-from nona.planning.question import MILLE, Question, losses
+from nona.planning.question import MILLE, PlanQuestion, losses
 from nona.planning.trials import (
     Ended,
-    Known,
     OptionRuns,
+    PlanCandidate,
     Run,
-    Trial,
+    TrialEvidence,
     ends,
     looked_at,
     ruled_out,
@@ -33,23 +33,23 @@ LANES = 4  # chains that are searched side by side, whatever the number of proce
 
 
 @dataclass(eq=False)
-class Lane:
+class SeriesSearch:
     """A chain whose search is under way, and the count that it wants judged."""
 
-    chain: Chain
+    chain: OfferSeries
     search: Search
     wanted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SearchedSeries:
     """A chain whose search has ended: the least count that keeps, or ``None``."""
 
-    chain: Chain
+    chain: OfferSeries
     found: int | None
 
 
-class Planner:
+class PlanSearch:
     """Judges the options of a question; what is known so far can be read at any time.
 
     ``question``: what is asked.
@@ -59,7 +59,7 @@ class Planner:
 
     def __init__(
         self,
-        question: Question,
+        question: PlanQuestion,
         pool: RunPool | None = None,
         check: Callable[[], None] = do_nothing,
     ) -> None:
@@ -69,14 +69,14 @@ class Planner:
         self.pool = pool
         self.begin = time.perf_counter()
         self.bounds = Bounds(question, StudyCache())
-        self.prediction = Prediction(self.bounds)
+        self.prediction = TargetPrediction(self.bounds)
         self.chains = Chains(self.bounds, self.prediction)
         self.pure = self.chains.pure()
         self.work = OptionRuns(question)
-        self.points = Points[Trial, Run](ends)
-        self.known: dict[Trial, Known] = {}
+        self.points = PointCache[PlanCandidate, Run](ends)
+        self.known: dict[PlanCandidate, TrialEvidence] = {}
         self.asked: set[Option] = set()
-        self.settled: list[Settled] = []
+        self.settled: list[SearchedSeries] = []
         self.chains_known = 0
         self.best: Option | None = None
         self.complete = False
@@ -104,14 +104,14 @@ class Planner:
         self._tell(1 - self._left * (1 - ended / of / 5), f"{self._now}, run {min(ended + 1, of)} of {of}")
         self._left *= 0.8 if ended == of else 1.0
 
-    def _settle(self, chain: Chain, found: int | None) -> None:
-        self.settled.append(Settled(chain, found))
+    def _settle(self, chain: OfferSeries, found: int | None) -> None:
+        self.settled.append(SearchedSeries(chain, found))
         self._left = 1.0
 
     def guess_closer(self) -> None:
         """Guess the counts again, by jobs walked among random waits: that takes seconds for each chain."""
         for place, chain in enumerate(self.pure):
-            self._known(f"Predicting {self.servers(Trial(chain.option(chain.guess), MILLE))}")
+            self._known(f"Predicting {self.servers(PlanCandidate(chain.option(chain.guess), MILLE))}")
             self.pure[place] = replace(chain, guess=simulated_guess(self.question, chain, self.check))
 
     def search(self) -> None:
@@ -124,11 +124,11 @@ class Planner:
                 self._run(self.chains.mixed(self.bar))
         self.complete = True
 
-    def of(self, option: Option) -> Known:
+    def of(self, option: Option) -> TrialEvidence:
         """Return the evidence on an option with its present traffic."""
-        return self.known.get(Trial(option, MILLE), Known())
+        return self.known.get(PlanCandidate(option, MILLE), TrialEvidence())
 
-    def judged(self, option: Option) -> Known:
+    def judged(self, option: Option) -> TrialEvidence:
         """Return the evidence on an option and on its remains after failures that it must survive."""
         own = self._bounded(option)
         rests = [
@@ -157,27 +157,27 @@ class Planner:
         counts = self.question.spec.group is not None and evidence.likely and not self.undecided(option)
         return evidence.verdict == "keeps" or counts
 
-    def undecided(self, option: Option, most: int | None = None) -> list[Trial]:
+    def undecided(self, option: Option, most: int | None = None) -> list[PlanCandidate]:
         """List the trials that the verdict on an option, with its failures, still needs."""
         if self.judged(option).verdict == "misses":
             return []
         survived = [loss.rest for loss in losses(self.question, option, self.question.spec.survive)]
-        return [Trial(o, MILLE) for o in (option, *survived) if not self.decided(self.of(o), most)]
+        return [PlanCandidate(o, MILLE) for o in (option, *survived) if not self.decided(self.of(o), most)]
 
-    def _bounded(self, option: Option) -> Known:
+    def _bounded(self, option: Option) -> TrialEvidence:
         """Return the evidence on an option, which bounds may rule out before anything else."""
         if not option.used:
-            return Known(verdict="misses", by="load", reason="no server is left")
-        trial = Trial(option, MILLE)
+            return TrialEvidence(verdict="misses", by="load", reason="no server is left")
+        trial = PlanCandidate(option, MILLE)
         if trial not in self.known and (excluded := self.bounds.excluded(option)) is not None:
             self.known[trial] = ruled_out(excluded)
         return self.of(option)
 
-    def _run(self, chains: Iterable[Chain]) -> None:
+    def _run(self, chains: Iterable[OfferSeries]) -> None:
         every_chain = tuple(chains)
         self.chains_known += len(every_chain)
         waiting = iter(every_chain)
-        lanes: list[Lane] = []
+        lanes: list[SeriesSearch] = []
         while True:
             lanes += self._started(waiting, LANES - len(lanes))
             if not lanes:
@@ -185,9 +185,9 @@ class Planner:
             self.look(t for lane in lanes for t in self.undecided(lane.chain.option(lane.wanted)))
             lanes = [lane for lane in lanes if self._stepped(lane)]
 
-    def _started(self, waiting: Iterator[Chain], room: int) -> list[Lane]:
+    def _started(self, waiting: Iterator[OfferSeries], room: int) -> list[SeriesSearch]:
         """Up to ``room`` more chains whose first count needs a simulation."""
-        lanes: list[Lane] = []
+        lanes: list[SeriesSearch] = []
         while len(lanes) < room:
             chain = next(waiting, None)
             if chain is None:
@@ -197,7 +197,7 @@ class Planner:
                 lanes.append(lane)
         return lanes
 
-    def _lane(self, chain: Chain) -> Lane | None:
+    def _lane(self, chain: OfferSeries) -> SeriesSearch | None:
         top = self.chains.below(chain, self.bar)
         if chain.low >= chain.most:
             self._rule_out(chain)
@@ -207,17 +207,19 @@ class Planner:
             self._rule_out(chain)
         start = max(chain.low + 1, min(chain.guess, top))
         search = least(chain.most, start, low=chain.low, beside=self._beside(chain))
-        lane = Lane(chain, search if self.question.spec.group is not None else self._confirmed(chain, search))
+        lane = SeriesSearch(
+            chain, search if self.question.spec.group is not None else self._confirmed(chain, search)
+        )
         lane.wanted = next(lane.search)
         return lane if self._needs_simulation(lane) else None
 
-    def _beside(self, chain: Chain) -> int:
-        """Counts that are looked at on both sides of a chain's own answer, if its scheduler sees queues."""
+    def _beside(self, chain: OfferSeries) -> int:
+        """Count that are looked at on both sides of a chain's own answer, if its scheduler sees queues."""
         question = self.question
         drawn = question.ways[chain.base.scheduler].scheduler.name in DRAWN
         return 0 if question.spec.group is None or question.times != "stated" or drawn else BESIDE
 
-    def _confirmed(self, chain: Chain, search: Search) -> Search:
+    def _confirmed(self, chain: OfferSeries, search: Search) -> Search:
         """Search, then try the counts below the result until one misses: open ones prove nothing."""
         fewest = yield from search  # where not even the most servers keep, fewer are taken not to keep either
         for count in range((fewest or 1) - 1, chain.low, -1):
@@ -227,14 +229,14 @@ class Planner:
                 break
         return fewest
 
-    def _rule_out(self, chain: Chain) -> None:
+    def _rule_out(self, chain: OfferSeries) -> None:
         option = chain.option(min(chain.low, chain.most))
         excluded = self.bounds.excluded(option)
         if excluded is not None and chain.base.counts == self.question.stay:
-            self.known[Trial(option, MILLE)] = ruled_out(excluded)
+            self.known[PlanCandidate(option, MILLE)] = ruled_out(excluded)
             self.asked.add(option)
 
-    def _stepped(self, lane: Lane) -> bool:
+    def _stepped(self, lane: SeriesSearch) -> bool:
         """Return whether a lane still needs simulations; note the cheapest option that keeps."""
         option = lane.chain.option(lane.wanted)
         better = self.best is None or self._order(option) < self._order(self.best)
@@ -245,7 +247,7 @@ class Planner:
     def _order(self, option: Option) -> tuple[float, int]:
         return self.question.cost(option), sum(option.counts)
 
-    def _needs_simulation(self, lane: Lane) -> bool:
+    def _needs_simulation(self, lane: SeriesSearch) -> bool:
         """Return whether the lane's next count must be simulated; counts that need not be are answered here.
 
         A count that costs as much as the cheapest that keeps counts as kept: the search then ends below it.
@@ -262,7 +264,7 @@ class Planner:
             if not self._advanced(lane, answer):
                 return False
 
-    def _advanced(self, lane: Lane, answer: bool) -> bool:
+    def _advanced(self, lane: SeriesSearch, answer: bool) -> bool:
         """Send a count's answer to the lane's search; return whether it wants another one."""
         try:
             lane.wanted = lane.search.send(answer)
@@ -271,24 +273,24 @@ class Planner:
             return False
         return True
 
-    def decided(self, evidence: Known, most: int | None = None) -> bool:
+    def decided(self, evidence: TrialEvidence, most: int | None = None) -> bool:
         """Return whether a verdict stands, or no more looks are allowed or of use."""
         looks = looks_within(most or self.question.spec.replications)
         return evidence.verdict != "open" or evidence.hopeless or evidence.looks >= looks
 
-    def look(self, trials: Iterable[Trial]) -> None:
+    def look(self, trials: Iterable[PlanCandidate]) -> None:
         """One more look at each of these trials, all in parallel."""
         chosen = list(dict.fromkeys(trials))
         for first in chosen[:1]:
             self._known(f"Simulating {self.servers(first)}")
-        wanted = {t: replications_at(self.known.get(t, Known()).looks + 1) for t in chosen}
+        wanted = {t: replications_at(self.known.get(t, TrialEvidence()).looks + 1) for t in chosen}
         self.points.extend(wanted, self._simulated)
         for trial in chosen:
-            after = looked_at(self.question, self.known.get(trial, Known()), self.points.of(trial))
+            after = looked_at(self.question, self.known.get(trial, TrialEvidence()), self.points.of(trial))
             self.known[trial] = with_runs_long_enough(self.bounds, trial.option, trial.load, after)
             self._known(self.text(trial))
 
-    def _simulated(self, missing: Sequence[Missing[Trial]]) -> list[tuple[Run, ...]]:
+    def _simulated(self, missing: Sequence[Missing[PlanCandidate]]) -> list[tuple[Run, ...]]:
         """Quarters of four replications, all in parallel."""
         numbers = [self.work.numbering.number(m.at) for m in missing]
         parts = [range(m.first // FIRST, (m.first + m.count) // FIRST) for m in missing]
@@ -301,24 +303,24 @@ class Planner:
                 shares[key] = ended.fraction
                 self._ran(int(FIRST * sum(shares.values())), FIRST * len(keys))
 
-        done = run_work(self.work, keys, Listener(heard), 1, self.pool)
+        done = run_work(self.work, keys, RunListener(heard), 1, self.pool)
         self._ran(FIRST * len(keys), FIRST * len(keys))
         return [
             tuple(run for part in of for run in done[n, part]) for n, of in zip(numbers, parts, strict=True)
         ]
 
-    def text(self, trial: Trial) -> str:
+    def text(self, trial: PlanCandidate) -> str:
         evidence = self.known[trial]
         return f"{self.servers(trial)}: {evidence.verdict} after {len(evidence.seen)} runs"
 
-    def servers(self, trial: Trial) -> str:
+    def servers(self, trial: PlanCandidate) -> str:
         counts = enumerate(trial.option.counts)
         servers = " + ".join(f"{n} × {self.question.offers[k].text}" for k, n in counts if n)
         load = "" if trial.load == MILLE else f", {trial.load / MILLE:g} × the traffic"
         return f"{servers}, {self.question.ways[trial.option.scheduler].text}{load}"
 
-    def all_known(self) -> Iterator[tuple[Option, Known]]:
-        """The options of which something is known with the traffic as it is, the cheapest first.
+    def all_known(self) -> Iterator[tuple[Option, TrialEvidence]]:
+        """Yield the options of which something is known with the traffic as it is, the cheapest first.
 
         Where failures must be survived, those that were only looked at as the rest of another are left out.
         """

@@ -12,10 +12,10 @@ from nona.core.errors import ScenarioError
 from nona.planning.offers import Offer, Option, Target
 from nona.planning.results import PlanOption
 from nona.planning.servers import alike, expanded, group_offer, offers_of, servers_now, with_prices
-from nona.planning.week import Profile, is_table, profile_of_trace, read_profile
+from nona.planning.week import WeekProfile, is_table, profile_of_trace, read_profile
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.study.cache import StudyCache
-from nona.queries.study.preparation import Study, Times, prepare, with_times_off
+from nona.queries.study.preparation import PreparedSystem, Times, prepare, with_times_off
 from nona.queries.sweeps.numbers import LOAD, number_named
 from nona.scenario.lookup import Sources
 from nona.scenario.plan import BatchOfferSpec, PlanSpec, Survival, TargetSpec
@@ -27,7 +27,7 @@ MILLE = 1000  # a factor on the traffic is a whole number of thousandths
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class PlannedScheduler:
     """A scheduler, and the batches that executors take under it; ``None``: as the workload's rows say."""
 
     scheduler: NamedSpec
@@ -39,7 +39,7 @@ class Way:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class PlanQuestion:
     """All that a plan depends on; ``targets`` all hold at once.
 
     ``scenario`` has the traffic of the profile's peak. The scheduler of an option is one of ``ways``.
@@ -52,10 +52,10 @@ class Question:
     spec: PlanSpec
     targets: tuple[Target, ...]
     offers: tuple[Offer, ...]
-    ways: tuple[Way, ...]
+    ways: tuple[PlannedScheduler, ...]
     stay: tuple[int, ...]
     growing: tuple[int, ...]
-    profile: Profile | None = None
+    profile: WeekProfile | None = None
     times: Times = "stated"
 
     @property
@@ -78,7 +78,7 @@ class Question:
         return option.cost(self.offers)
 
     def scenario_of(self, option: Option, load: int = MILLE) -> Scenario:
-        """The scenario on an option, with ``load`` thousandths of its traffic."""
+        """Return the scenario on an option, with ``load`` thousandths of its traffic."""
         groups = tuple(
             ServerGroupSpec(count=n, gpu=o.gpu, gpus=o.gpus, vcpus=o.vcpus, mig=o.mig, mps=o.mps)
             for n, o in zip(option.counts, self.offers, strict=True)
@@ -97,7 +97,7 @@ class Question:
         )
         return changed if load == MILLE else number_named(changed, LOAD).set(changed, load / MILLE)
 
-    def study_of(self, option: Option, load: int = MILLE, cache: StudyCache | None = None) -> Study:
+    def study_of(self, option: Option, load: int = MILLE, cache: StudyCache | None = None) -> PreparedSystem:
         """Prepare that scenario, with times as the question takes them."""
         study = prepare(self.scenario_of(option, load), self.sources, cache)
         return study if self.times == "stated" else with_times_off(study, self.times)
@@ -107,8 +107,8 @@ def _batched(scenario: Scenario, batches: BatchOfferSpec | None) -> Scenario:
     return scenario if batches is None else scenario.with_batches(batches.size, batches.delay)
 
 
-def question_of(scenario: Scenario, sources: Sources) -> Question:
-    """The question that a scenario asks; what its ``plan`` leaves out is taken from the scenario.
+def question_of(scenario: Scenario, sources: Sources) -> PlanQuestion:
+    """Return the question that a scenario asks; what its ``plan`` leaves out is taken from the scenario.
 
     Without offers those of the cluster as it is are on offer.
 
@@ -125,13 +125,13 @@ def question_of(scenario: Scenario, sources: Sources) -> Question:
     profile = _profile(scenario, spec, sources)
     at_peak = scenario if profile is None else number_named(scenario, LOAD).set(scenario, profile.peak)
     offers, stay, growing = _on_offer(scenario, spec)
-    return Question(
+    return PlanQuestion(
         scenario=at_peak,
         sources=sources,
         spec=spec,
         targets=_targets(scenario, spec),
         offers=offers,
-        ways=tuple(Way(s, b) for s in spec.schedulers for b in spec.batches or (None,)),
+        ways=tuple(PlannedScheduler(s, b) for s in spec.schedulers for b in spec.batches or (None,)),
         stay=stay,
         growing=growing,
         profile=profile,
@@ -193,7 +193,7 @@ def _check_racks(scenario: Scenario, spec: PlanSpec) -> None:
         )
 
 
-def _profile(scenario: Scenario, spec: PlanSpec, sources: Sources) -> Profile | None:
+def _profile(scenario: Scenario, spec: PlanSpec, sources: Sources) -> WeekProfile | None:
     if spec.profile is None:
         return None
     data, rate = sources.read(spec.profile), sum(row.rate for row in scenario.workload)
@@ -233,17 +233,19 @@ def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[Target, ...]:
     return tuple(targets)
 
 
-def question_now(question: Question, asked: Scenario) -> tuple[Question, tuple[int, ...]]:
-    """The question with the cluster of ``asked`` alone on offer, and its servers of each kind."""
+def question_now(question: PlanQuestion, asked: Scenario) -> tuple[PlanQuestion, tuple[int, ...]]:
+    """Return the question with the cluster of ``asked`` alone on offer, and its servers of each kind."""
     servers = servers_now(asked)
-    ways = tuple(Way(w.scheduler) for w in question.ways if w.batches == question.ways[0].batches)
+    ways = tuple(
+        PlannedScheduler(w.scheduler) for w in question.ways if w.batches == question.ways[0].batches
+    )
     stay, growing = (0,) * len(servers), tuple(range(len(servers)))
     now = replace(question, offers=tuple(servers), ways=ways, stay=stay, growing=growing)
     return now, tuple(servers.values())
 
 
-def same_option(question: Question, now: Question, option: Option) -> Option | None:
-    """An option of ``now`` as one of ``question``, if everything in it is on offer there."""
+def same_option(question: PlanQuestion, now: PlanQuestion, option: Option) -> Option | None:
+    """Return an option of ``now`` as one of ``question``, if everything in it is on offer there."""
     counts = [0] * len(question.offers)
     for server, count in zip(now.offers, option.counts, strict=True):
         place = next((k for k, o in enumerate(question.offers) if alike(o, server)), None)
@@ -257,7 +259,7 @@ def same_option(question: Question, now: Question, option: Option) -> Option | N
 
 
 def opened(scenario: Scenario, option: PlanOption) -> Scenario:
-    """The scenario with the option's servers, and its scheduler before the scenario's others.
+    """Return the scenario with the option's servers, and its scheduler before the scenario's others.
 
     The traffic stays as it is, also where the plan is sized for the peak of a week. Where one group grows,
     the others stay.
@@ -277,12 +279,12 @@ def opened(scenario: Scenario, option: PlanOption) -> Scenario:
 
 
 def entry_named(entries: Sequence[NamedSpec], name: str) -> NamedSpec:
-    """The scheduler's entry among these, with its options; one without options where it has none."""
+    """Return the scheduler's entry among these, with its options; one without options where it has none."""
     return next((entry for entry in entries if entry.name == name), NamedSpec(name=name))
 
 
 def with_first(scenario: Scenario, scheduler: NamedSpec) -> Scenario:
-    """The scenario with a scheduler before its others."""
+    """Return the scenario with a scheduler before its others."""
     others = tuple(s for s in scenario.schedulers if s.name != scheduler.name)
     return scenario.model_copy(update={"schedulers": (scheduler, *others)})
 
@@ -295,8 +297,8 @@ class Loss:
     rest: Option
 
 
-def losses(question: Question, option: Option, of: Survival) -> tuple[Loss, ...]:
-    """The failures of one server or one rack; of several that differ only in size the largest.
+def losses(question: PlanQuestion, option: Option, of: Survival) -> tuple[Loss, ...]:
+    """Return the failures of one server or one rack; of several that differ only in size the largest.
 
     Servers stand in racks in the order of the offers, as the cluster of an option has them.
     """
@@ -329,7 +331,7 @@ def _racks(option: Option, size: int) -> list[tuple[int, ...]]:
 
 
 def _rack_text(names: list[str], taken: tuple[int, ...]) -> str:
-    """A rack by the servers in it.
+    """Return a rack by the servers in it.
 
     >>> _rack_text(["l4", "t4"], (0, 4)), _rack_text(["l4", "t4"], (1, 3))
     ('one rack of t4', 'one rack of 1 × l4 + 3 × t4')

@@ -67,7 +67,7 @@ def _tightest(report: HoldsReport) -> str:
 
 
 def _budget(held: HeldTarget) -> str:
-    """The part used of what a target allows, by which the tightest one is found; why it is open."""
+    """Return the part used of what a target allows, by which the tightest one is found; why it is open."""
     target = held.target
     used = target.used_of(held.time_s if target.share is None else held.share)
     what = "bound" if target.share is None else "error budget"
@@ -133,7 +133,7 @@ def _price(report: HoldsReport) -> str:
 
 
 def holds_note(report: HoldsReport) -> str:
-    """The evidence: how sure the verdict is, and what the intervals are."""
+    """Return the evidence: how sure the verdict is, and what the intervals are."""
     option = report.option
     sure = f"{100 * report.confidence:.4g} % confidence"
     runs = f"after {option.replications} runs" if option.replications else "by bounds, before any run"
@@ -144,7 +144,7 @@ def holds_note(report: HoldsReport) -> str:
 
 
 def holds_text(report: HoldsReport, today: date | None = None) -> str:
-    """The answer for terminals."""
+    """Return the answer for terminals."""
     finding = holds_finding(report, today)
     return "\n".join(
         [

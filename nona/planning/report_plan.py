@@ -40,7 +40,7 @@ def servers_text(servers: Sequence[PlanServers]) -> str:
 
 
 def headroom_text(headroom: float) -> str:
-    """A headroom, rounded down: no more than was seen to keep.
+    """Return a headroom, rounded down: no more than was seen to keep.
 
     >>> headroom_text(1.0169), headroom_text(1.31), headroom_text(768.59)
     ('1.01×', '1.31×', '768×')
@@ -49,7 +49,7 @@ def headroom_text(headroom: float) -> str:
 
 
 def missed_text(factors: Iterable[float]) -> str:
-    """The least factor that was seen to miss, rounded up.
+    """Return the least factor that was seen to miss, rounded up.
 
     >>> missed_text([1.31, 1.0201])
     '1.03×'
@@ -84,7 +84,7 @@ def beyond_text(curve: Sequence[PlanLoad], headroom: float, full_at: float | Non
 
 
 def day_of(made_at: str) -> date | None:
-    """The day on which a plan was made, from which its months count; ``None`` where the text has none.
+    """Return the day on which a plan was made, from which its months count; ``None`` where the text has none.
 
     >>> day_of("2026-11-24 09:30 UTC"), day_of("once")
     (datetime.date(2026, 11, 24), None)
@@ -96,7 +96,7 @@ def day_of(made_at: str) -> date | None:
 
 
 def month_text(months: int, today: date | None) -> str:
-    """A month that many months from now, by name where today's date is known.
+    """Return a month that many months from now, by name where today's date is known.
 
     >>> month_text(4, None), month_text(4, date(2026, 11, 24))
     ('month 4', 'March 2027')
@@ -111,7 +111,7 @@ LEAST_USED = 0.005  # of the error budget: a logarithmic axis has no place for 0
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ErrorBudget:
     """Late jobs of a target over those that it allows, or its mean over the bound; above 1 it is missed.
 
     ``seen`` is the share of the jobs in time, or the mean, ``estimate`` the used part with its interval.
@@ -160,7 +160,7 @@ class Budget:
         return f"error budget used: {self.used:.3g}{place}"
 
 
-def floor_note(budgets: Iterable[Budget | None]) -> str:
+def floor_note(budgets: Iterable[ErrorBudget | None]) -> str:
     """Explain the place of values below the end of a logarithmic axis; empty without any.
 
     >>> asked = PlanTarget(model="bert", share=0.99, within_s=0.06, text="")
@@ -173,8 +173,8 @@ def floor_note(budgets: Iterable[Budget | None]) -> str:
     return f"Less than {least} of the error budget, as without any late job (0), is drawn at {least}."
 
 
-def tightest(targets: Sequence[PlanTarget], shares: Sequence[Estimate]) -> Budget | None:
-    """The target that is nearest to being missed, or furthest beyond; ``None`` before any run.
+def tightest(targets: Sequence[PlanTarget], shares: Sequence[Estimate]) -> ErrorBudget | None:
+    """Return the target that is nearest to being missed, or furthest beyond; ``None`` before any run.
 
     Formula: that of :meth:`~nona.planning.results.PlanTarget.used`.
 
@@ -184,7 +184,7 @@ def tightest(targets: Sequence[PlanTarget], shares: Sequence[Estimate]) -> Budge
     ('a', 0.8)
     """
     pairs = [(t, s) for t, s in zip(targets, shares, strict=False) if s.mean is not None]
-    budgets = [Budget(target, seen, target.used_of(seen)) for target, seen in pairs]
+    budgets = [ErrorBudget(target, seen, target.used_of(seen)) for target, seen in pairs]
     return max(budgets, key=lambda b: b.used, default=None)
 
 
@@ -368,7 +368,7 @@ def _count_text(report: PlanReport, chain: PlanChain, why: bool) -> str:
 
 
 def _whose(report: PlanReport, chain: PlanChain) -> str:
-    """The scheduler of a chain, with what else tells it from the others."""
+    """Return the scheduler of a chain, with what else tells it from the others."""
     gpus = {(o.grown.gpu, o.grown.mig) for o in report.options if o.grown is not None}
     with_gpu = f" with {gpu_text(chain.gpu, chain.mig)}" if len(gpus) > 1 else ""
     return f"{chain.scheduler}{with_gpu}"
@@ -397,7 +397,7 @@ def _one_fewer(report: PlanReport, best: PlanOption) -> str:
 
 
 def range_text(off: CountRange) -> str:
-    """The range of counts, as it stands in a sentence and in a table.
+    """Return the range of counts, as it stands in a sentence and in a table.
 
     >>> range_text(CountRange(low=10, high=27, level=0.9))
     '10 to 27'
@@ -417,7 +417,7 @@ PRESENT, ANSWER = "now", "→"
 
 
 def marked(report: PlanReport) -> list[tuple[str, PlanOption]]:
-    """The present cluster, then all options, with the mark of the first and of the answer."""
+    """Return the present cluster, then all options, with the mark of the first and of the answer."""
     now = [] if report.present is None else [(PRESENT, report.present)]
     answer = -1 if report.answer is None else report.answer.option
     return [*now, *((ANSWER if i == answer else "", o) for i, o in enumerate(report.options))]
@@ -473,7 +473,7 @@ def answer_text(answer: PlanAnswer, currency: str) -> str:
 
 
 def week_text(week: PlanWeek, currency: str) -> str:
-    """The week with constant servers beside a schedule."""
+    """Return the week with constant servers beside a schedule."""
     few, many = min(week.servers), max(week.servers)
     constant, scheduled = money(week.constant_cost, currency), money(week.schedule_cost, currency)
     return (

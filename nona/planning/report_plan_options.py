@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from nona.cluster.prices import Price, age_text
 from nona.core.document import Estimate
-from nona.core.tables import COUNT, KEPT, MONEY, SHARE, TIME, Column, Filled, Kind, Table
+from nona.core.tables import COUNT, KEPT, MONEY, SHARE, TIME, Column, FilledTable, Kind, Table
 from nona.planning import report_plan as plan
 from nona.planning import results as planning
 from nona.planning.offers import gpu_text
@@ -27,7 +27,7 @@ class Bill:
 
 
 def bills(report: planning.PlanReport, pinned: Sequence[int] = ()) -> list[Bill]:
-    """The answer, the next options that keep, and pinned ones, the cheapest first."""
+    """Return the answer, the next options that keep, and pinned ones, the cheapest first."""
     keeping = [i for i, o in enumerate(report.options) if o.verdict == "keeps"]
     chosen = sorted({*keeping[: OTHERS + 1], *pinned})
     return [Bill(_name(o), _parts_of(report, o)) for o in (report.options[i] for i in chosen)]
@@ -38,7 +38,7 @@ def _name(option: planning.PlanOption) -> str:
 
 
 def _parts_of(report: planning.PlanReport, option: planning.PlanOption) -> tuple[planning.PlanCost, ...]:
-    """The cost of an option per hour: servers of each kind, and data moved where that is known.
+    """Return the cost of an option per hour: servers of each kind, and data moved where that is known.
 
     The price of data is what the cost of a million queries holds beyond that of servers.
     """
@@ -109,7 +109,7 @@ TARGETS = Table[_Target](
 )
 
 
-def targets(report: planning.PlanReport) -> Filled:
+def targets(report: planning.PlanReport) -> FilledTable:
     """How much traffic the answer was seen to hold each target under, of the factors that were tried."""
     return TARGETS.of(_Target(report, k) for k in range(len(report.targets)))
 
@@ -140,7 +140,7 @@ CURVE = Table[_Load](
 )
 
 
-def curve(report: planning.PlanReport) -> Filled:
+def curve(report: planning.PlanReport) -> FilledTable:
     """Each factor on the traffic that the answer was tried with."""
     return CURVE.of(_Load(report, load) for load in report.curve)
 
@@ -170,14 +170,14 @@ CHAINS = Table[planning.PlanChain](
 )
 
 
-def chains(report: planning.PlanReport) -> Filled:
+def chains(report: planning.PlanReport) -> FilledTable:
     """For each kind of cluster, the counts of its servers: ruled out, missed, kept."""
     return CHAINS.of(report.evidence)
 
 
 class _Failure(NamedTuple):
     failure: planning.PlanFailure
-    budget: plan.Budget | None
+    budget: plan.ErrorBudget | None
 
 
 FAILURES = Table[_Failure](
@@ -192,13 +192,13 @@ FAILURES = Table[_Failure](
 )
 
 
-def failures(report: planning.PlanReport) -> Filled:
+def failures(report: planning.PlanReport) -> FilledTable:
     """The answer without a server of each kind, and without a rack: what is left, and its tightest target."""
     return FAILURES.of(_Failure(f, plan.tightest(report.targets, f.shares)) for f in report.failures)
 
 
-def work(report: planning.PlanReport) -> Filled:
-    """The time for which one query of each model occupies each kind of executor."""
+def work(report: planning.PlanReport) -> FilledTable:
+    """Return the time for which one query of each model occupies each kind of executor."""
 
     def on(kind: str) -> Column[Mapping[str, float]]:
         return Column(kind, lambda seconds: seconds.get(kind), TIME)
@@ -223,7 +223,7 @@ class _Option(NamedTuple):
     option: planning.PlanOption
 
     @property
-    def budget(self) -> plan.Budget | None:
+    def budget(self) -> plan.ErrorBudget | None:
         return plan.tightest(self.report.targets, self.option.shares)
 
 
@@ -292,8 +292,11 @@ PRINTED = (
 )
 
 
-def options(report: planning.PlanReport, places: Sequence[int] | None = None) -> Filled:
-    """The present cluster, then each option, the cheapest first; ``places``: those of :func:`marked`."""
+def options(report: planning.PlanReport, places: Sequence[int] | None = None) -> FilledTable:
+    """Return the present cluster, then each option, the cheapest first.
+
+    ``places``: those of :func:`marked`.
+    """
     entries = plan.marked(report)
     first = len(report.options) - len(entries)
     rows = [_Option(report, k, *entry) for k, entry in enumerate(entries, start=first)]

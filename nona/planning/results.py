@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from nona.core.document import Document, Estimate, Figure, Optional, Outcome, Verdict, read_without
+from nona.core.document import Document, Estimate, Figure, Optional, RunResult, Verdict, read_without
 
 
 class ServerCount(Document):
@@ -91,7 +91,7 @@ class PlanTarget(Document):
     text: str
 
     def used(self, seen: float) -> float:
-        """The part used of what the target allows, above 1 where it is missed.
+        """Return the part used of what the target allows, above 1 where it is missed.
 
         Formula: (1 − h)/(1 − h₀) for a share h of which h₀ is asked; mean/bound for a mean, in seconds.
         """
@@ -293,7 +293,7 @@ class PlanReport(Document):
         return None if self.answer is None else self.options[self.answer.option]
 
 
-class PlanOutcome(Outcome):
+class PlanOutcome(RunResult):
     """A plan as it is shown, exported and saved: its report, its provenance, the models of its workload.
 
     ``ended_early_s``: when somebody cancelled the search.
@@ -343,7 +343,7 @@ class HoldsReport(Document):
     seconds: float
 
 
-class HoldsOutcome(Outcome):
+class HoldsOutcome(RunResult):
     """The same with its provenance; ``ended_early_s``: when somebody cancelled it."""
 
     report: HoldsReport

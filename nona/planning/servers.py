@@ -24,7 +24,10 @@ def with_prices(spec: PlanSpec, gpus: Iterable[str]) -> tuple[PlanSpec, bool]:
 
 
 def offers_of(scenario: Scenario, spec: PlanSpec) -> tuple[Offer, ...]:
-    """The servers on offer, those of the cluster where none are named; each raises as :func:`question_of`."""
+    """Return the servers on offer, those of the cluster where none are named.
+
+    Each raises as :func:`question_of`.
+    """
     given = spec.offers or tuple(map(group_offer, scenario.cluster.servers))
     offers = tuple(dict.fromkeys(o for each in given for o in expanded(scenario, spec, each)))
     twice = [o.text for i, o in enumerate(offers) if any(alike(o, p) for p in offers[:i])]
@@ -81,7 +84,7 @@ def _kind(spec: PlanSpec) -> str:
 
 
 def servers_now(scenario: Scenario) -> dict[Offer, int]:
-    """The servers that the scenario's cluster has, as offers with their counts.
+    """Return the servers that the scenario's cluster has, as offers with their counts.
 
     Prices are those of the part ``plan``, for what is on offer there those of the offer; without that part
     those of the part ``training``; else those of the shipped list. So every page and report that states what

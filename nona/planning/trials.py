@@ -30,8 +30,8 @@ from nona.core.units import format_time
 from nona.core.verdict import (
     FIRST,
     LEVELS,
-    Counts,
     Evidence,
+    HitCounts,
     Means,
     estimate_of,
     looks_within,
@@ -41,16 +41,16 @@ from nona.core.verdict import (
 )
 from nona.planning.chains import Bounds, Excluded
 from nona.planning.offers import Option, Target
-from nona.planning.question import MILLE, Question
+from nona.planning.question import MILLE, PlanQuestion
 from nona.planning.results import By, PlanModel
-from nona.queries.schedulers.base import Prepared, Scheduler
+from nona.queries.schedulers.base import Scheduler, SchedulerTables
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.collected import QuantileSketch, in_time
 from nona.queries.simulation.records import Records
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.study.cache import Recent, StudyCache
 from nona.queries.study.placements import place
-from nona.queries.study.preparation import Study
+from nona.queries.study.preparation import PreparedSystem
 from nona.queries.study.rehearsal import QUICK_ROUNDS, rehearsed
 
 RELAXATIONS = 3  # that a run covers
@@ -75,7 +75,7 @@ def _run_jobs(bounds: Bounds, option: Option, load: int) -> int:
 
 
 def _utilization_of(bounds: Bounds, option: Option, load: int) -> float:
-    """The least utilisation that any scheduler can reach."""
+    """Return the least utilisation that any scheduler can reach."""
     return bounds.background + (bounds.load(option) - bounds.background) * load / MILLE
 
 
@@ -84,7 +84,7 @@ LONG = 200_000  # jobs of a run that is watched while it goes on: watching costs
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class ReplicationSummary:
     """One replication of an option.
 
     ``arrived``, ``within`` (by its SLO), ``means_s`` and ``sketches`` are by model, ``hits`` by target;
@@ -108,7 +108,7 @@ class Impossible:
     reason: str
 
 
-Run = Seen | Impossible
+Run = ReplicationSummary | Impossible
 
 
 def ends(run: Run) -> bool:
@@ -124,7 +124,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class PlanCandidate:
     """An option with ``load`` thousandths of the traffic."""
 
     option: Option
@@ -136,7 +136,7 @@ class Numbering:
     """Trials as whole numbers, so that keys of a work name them: digits of mixed radix.
 
     >>> numbering = Numbering(offers=2, schedulers=3, most=100)
-    >>> trial = Trial(Option((7, 100), 2), 1310)
+    >>> trial = PlanCandidate(Option((7, 100), 2), 1310)
     >>> numbering.trial(numbering.number(trial)) == trial
     True
     """
@@ -145,20 +145,20 @@ class Numbering:
     schedulers: int
     most: int
 
-    def number(self, trial: Trial) -> int:
+    def number(self, trial: PlanCandidate) -> int:
         number = trial.load
         option = trial.option
         for count in reversed(option.counts):
             number = number * (self.most + 1) + count
         return number * self.schedulers + option.scheduler
 
-    def trial(self, number: int) -> Trial:
+    def trial(self, number: int) -> PlanCandidate:
         number, scheduler = divmod(number, self.schedulers)
         counts = []
         for _ in range(self.offers):
             number, count = divmod(number, self.most + 1)
             counts.append(count)
-        return Trial(Option(tuple(counts), scheduler), number)
+        return PlanCandidate(Option(tuple(counts), scheduler), number)
 
 
 class OptionRuns:
@@ -169,15 +169,15 @@ class OptionRuns:
 
     reporting = True
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: PlanQuestion) -> None:
         self.question = question
         self.numbering = _numbering_of(question)
         self._start()
 
-    def __getstate__(self) -> Question:
+    def __getstate__(self) -> PlanQuestion:
         return self.question
 
-    def __setstate__(self, question: Question) -> None:
+    def __setstate__(self, question: PlanQuestion) -> None:
         self.question, self.numbering = question, _numbering_of(question)
         self._start()
 
@@ -190,7 +190,7 @@ class OptionRuns:
         return Bounds(self.question, self._cache)
 
     def run(self, key: Key, on_progress: Callable[[Ended], None] | None) -> tuple[Run, ...]:
-        """The replications 4k … 4k+3 of a trial; fewer where one is overloaded."""
+        """Return the replications 4k … 4k+3 of a trial; fewer where one is overloaded."""
 
         def tell(replications: int) -> None:
             if on_progress is not None:
@@ -204,7 +204,7 @@ class OptionRuns:
         spec = study.scenario.simulation
         jobs = _run_jobs(self._bounds, trial.option, trial.load)
         warmup = spec.warmup if isinstance(spec.warmup, int) else None
-        seen: list[Seen] = []
+        seen: list[ReplicationSummary] = []
         for replication in range(FIRST * key[1], FIRST * (key[1] + 1)):
             tell(len(seen))
             options = RunOptions(jobs=jobs, warmup=warmup, replication=replication)
@@ -215,7 +215,9 @@ class OptionRuns:
                 break
         return tuple(seen)
 
-    def _prepared(self, trial: Trial, tell: Callable[[int], None]) -> tuple[Study, Scheduler, Prepared]:
+    def _prepared(
+        self, trial: PlanCandidate, tell: Callable[[int], None]
+    ) -> tuple[PreparedSystem, Scheduler, SchedulerTables]:
         tell(0)
         question = self.question
         study = question.study_of(trial.option, trial.load, self._cache)
@@ -229,19 +231,19 @@ class OptionRuns:
         return study, *rehearsed(study.system, scheduler, placement, entry.options, check, QUICK_ROUNDS)
 
 
-def _numbering_of(question: Question) -> Numbering:
+def _numbering_of(question: PlanQuestion) -> Numbering:
     most = max(o.most for o in question.offers)
     return Numbering(len(question.offers), len(question.ways), most)
 
 
-def _seen_of(question: Question, study: Study, records: Records) -> Seen:
+def _seen_of(question: PlanQuestion, study: PreparedSystem, records: Records) -> ReplicationSummary:
     times, tally, system = records.completion_time_s, records.tally, study.system
     hits = []
     for target in question.targets:
         of = times[records.query == target.model]
         hits.append(int(np.count_nonzero(in_time(of, target.bound_s)) * records.every))
     background = system.background_network
-    return Seen(
+    return ReplicationSummary(
         arrived=tuple(tally.arrived.tolist()),
         within=tuple(tally.hits.tolist()),
         means_s=tuple(np.where(tally.completed == tally.arrived, tally.mean_s, np.inf).tolist()),
@@ -257,10 +259,10 @@ EARLIEST, FAR = 5, 8  # looks before an open option is given up; times the most 
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class TrialEvidence:
     """A trial's replications, its verdict, and the evidence for it."""
 
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[ReplicationSummary, ...] = ()
     looks: int = 0
     verdict: Verdict = "open"
     by: By = "prediction"
@@ -286,15 +288,15 @@ class Known:
         return any(s.overloaded for s in self.seen)
 
 
-def ruled_out(excluded: Excluded) -> Known:
-    return Known(verdict="misses", by=excluded.by, reason=excluded.reason)
+def ruled_out(excluded: Excluded) -> TrialEvidence:
+    return TrialEvidence(verdict="misses", by=excluded.by, reason=excluded.reason)
 
 
-def looked_at(question: Question, evidence: Known, runs: Sequence[Run]) -> Known:
-    """The evidence after one more look, by all replications so far."""
+def looked_at(question: PlanQuestion, evidence: TrialEvidence, runs: Sequence[Run]) -> TrialEvidence:
+    """Return the evidence after one more look, by all replications so far."""
     failed = next((r for r in runs if isinstance(r, Impossible)), None)
     if failed is not None:
-        return Known(
+        return TrialEvidence(
             looks=evidence.looks + 1, verdict="misses", by="no placement", reason=failed.reason.rstrip(".")
         )
     seen = tuple(r for r in runs if not isinstance(r, Impossible))
@@ -313,7 +315,9 @@ def looked_at(question: Question, evidence: Known, runs: Sequence[Run]) -> Known
     return replace(after, verdict=decision, reason=reason, hopeless=hopeless, likely=seem)
 
 
-def with_runs_long_enough(bounds: Bounds, option: Option, load: int, evidence: Known) -> Known:
+def with_runs_long_enough(
+    bounds: Bounds, option: Option, load: int, evidence: TrialEvidence
+) -> TrialEvidence:
     """Return the evidence, open where an option seems to keep in runs that are too short."""
     if evidence.verdict != "keeps":
         return evidence
@@ -326,13 +330,13 @@ def with_runs_long_enough(bounds: Bounds, option: Option, load: int, evidence: K
     return replace(evidence, verdict="open", reason=reason, hopeless=True)
 
 
-def _verdicts(question: Question, counts: Sequence[Evidence], look: int) -> tuple[Verdict, ...]:
+def _verdicts(question: PlanQuestion, counts: Sequence[Evidence], look: int) -> tuple[Verdict, ...]:
     looks = looks_within(question.spec.replications)
     return verdicts(counts, question.asked, question.alpha, look, looks)
 
 
-def _used(question: Question, counts: Sequence[Evidence]) -> list[float]:
-    """The part that is used of what each target allows."""
+def _used(question: PlanQuestion, counts: Sequence[Evidence]) -> list[float]:
+    """Return the part that is used of what each target allows."""
     return [t.planned("").used(_seen(each)) for t, each in zip(question.targets, counts, strict=True)]
 
 
@@ -340,8 +344,8 @@ def _seen(of: Evidence) -> float:
     return of.mean if isinstance(of, Means) else of.share
 
 
-def verdicts_of(question: Question, evidence: Known) -> tuple[Verdict, ...]:
-    """The verdict on each target, which make that on the option."""
+def verdicts_of(question: PlanQuestion, evidence: TrialEvidence) -> tuple[Verdict, ...]:
+    """Return the verdict on each target, which make that on the option."""
     if evidence.seen and not evidence.overloaded:
         each = _verdicts(question, _counts_of(question.targets, evidence.seen), evidence.looks)
         if evidence.verdict in each:  # else the runs are too short to see that targets are kept
@@ -349,7 +353,7 @@ def verdicts_of(question: Question, evidence: Known) -> tuple[Verdict, ...]:
     return (evidence.verdict,) * len(question.targets)
 
 
-def _counts_of(targets: Sequence[Target], seen: Sequence[Seen]) -> list[Evidence]:
+def _counts_of(targets: Sequence[Target], seen: Sequence[ReplicationSummary]) -> list[Evidence]:
     """The evidence on each target: its hits, with the levels at which their design effect is judged."""
     return [
         Means(tuple(s.means_s[t.model] for s in seen if s.arrived[t.model]))
@@ -359,7 +363,7 @@ def _counts_of(targets: Sequence[Target], seen: Sequence[Seen]) -> list[Evidence
     ]
 
 
-def _counts(target: Target, asked: float, k: int, seen: Sequence[Seen]) -> Counts:
+def _counts(target: Target, asked: float, k: int, seen: Sequence[ReplicationSummary]) -> HitCounts:
     arrived = tuple(s.arrived[target.model] for s in seen)
     hits = tuple(s.hits[k] for s in seen)
     missed = tuple(n - h for n, h in zip(arrived, hits, strict=True))
@@ -374,16 +378,16 @@ def _counts(target: Target, asked: float, k: int, seen: Sequence[Seen]) -> Count
         else:
             level = whole.quantile(1 - beyond)
             late.append(tuple(_above(s, target.model, level) for s in seen))
-    return Counts(arrived, hits, tuple(late))
+    return HitCounts(arrived, hits, tuple(late))
 
 
-def _above(seen: Seen, model: int, level: float) -> int:
+def _above(seen: ReplicationSummary, model: int, level: float) -> int:
     sketch = seen.sketches[model]
     return sketch.above(level) + seen.arrived[model] - sketch.count
 
 
 def _reason(
-    question: Question, counts: Sequence[Evidence], each: Sequence[Verdict], decision: Verdict
+    question: PlanQuestion, counts: Sequence[Evidence], each: Sequence[Verdict], decision: Verdict
 ) -> str:
     """Of the targets that make the decision, the one that is furthest from being kept."""
     used, deciding = _used(question, counts), [k for k, one in enumerate(each) if one == decision]
@@ -399,7 +403,7 @@ def _reason(
     return f"{text}: {verb}, {seen}"
 
 
-def needed(question: Question, evidence: Known) -> int | None:
+def needed(question: PlanQuestion, evidence: TrialEvidence) -> int | None:
     """Replications that an open verdict would take, as far as one can say."""
     if evidence.verdict != "open" or len(evidence.seen) < 2:
         return None
@@ -409,25 +413,25 @@ def needed(question: Question, evidence: Known) -> int | None:
     return replications_needed(counts, question.asked, question.alpha)
 
 
-def shares_of(question: Question, evidence: Known) -> tuple[Estimate, ...]:
+def shares_of(question: PlanQuestion, evidence: TrialEvidence) -> tuple[Estimate, ...]:
     """For each target the share in time, or the mean, with its interval at 95 %; empty before a run."""
     if not evidence.seen:
         return ()
     return tuple(map(estimate_of, _counts_of(question.targets, evidence.seen)))
 
 
-def models_of(question: Question, evidence: Known) -> dict[str, PlanModel]:
+def models_of(question: PlanQuestion, evidence: TrialEvidence) -> dict[str, PlanModel]:
     """Share of hits with its interval at 95 %, and p99, of every model."""
     return {name: _model(question, evidence, j) for j, name in enumerate(question.scenario.labels)}
 
 
-def _model(question: Question, evidence: Known, j: int) -> PlanModel:
+def _model(question: PlanQuestion, evidence: TrialEvidence, j: int) -> PlanModel:
     seen = evidence.seen
     if not seen:
         return PlanModel(hit_rate=UNKNOWN, p99_s=None)
     hits = UNKNOWN
     if question.scenario.workload[j].slo is not None:
-        counts = Counts(tuple(s.arrived[j] for s in seen), tuple(s.within[j] for s in seen))
+        counts = HitCounts(tuple(s.arrived[j] for s in seen), tuple(s.within[j] for s in seen))
         hits = estimate_of(counts)
     whole = QuantileSketch()
     for s in seen:

@@ -19,10 +19,10 @@ MOST_FACTOR = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class WeekProfile:
     """A factor on the traffic for each of the 168 hours.
 
-    >>> day = Profile.repeated([1.0] * 12 + [2.0] * 12)
+    >>> day = WeekProfile.repeated([1.0] * 12 + [2.0] * 12)
     >>> day.peak, day.mean
     (2.0, 1.5)
     """
@@ -30,8 +30,10 @@ class Profile:
     factors: tuple[float, ...]
 
     @staticmethod
-    def repeated(factors: Sequence[float], name: str = "of the week") -> Profile:
-        """A day or a week of factors; a day is taken for every day. ``name`` is for what is wrong with them.
+    def repeated(factors: Sequence[float], name: str = "of the week") -> WeekProfile:
+        """Return a day or a week of factors.
+
+        A day is taken for every day. ``name`` is for what is wrong with them.
 
         Raises ``ScenarioError`` for another number of hours, a factor that is no number of at least 0, or no
         traffic at all.
@@ -53,7 +55,7 @@ class Profile:
             )
         if not any(factors):
             raise ScenarioError([f"Profile {name!r}: no hour has any traffic; give factors above 0."])
-        return Profile(tuple(factors) * (WEEK // len(factors)))
+        return WeekProfile(tuple(factors) * (WEEK // len(factors)))
 
     @property
     def peak(self) -> float:
@@ -76,8 +78,10 @@ def is_table(data: bytes) -> bool:
     return not set(COLUMNS).isdisjoint(c.strip(' "').lower() for c in re.split("[,;\\t]", head))
 
 
-def read_profile(data: bytes, name: str, rate: float) -> Profile:
-    """A profile from a table with a column ``factor``, or ``rate`` in queries/s; ``hour`` orders the rows.
+def read_profile(data: bytes, name: str, rate: float) -> WeekProfile:
+    """Return a profile from a table with a column ``factor``, or ``rate`` in queries/s.
+
+    ``hour`` orders the rows.
 
     ``rate`` is that of the scenario, all models together.
 
@@ -103,7 +107,7 @@ def read_profile(data: bytes, name: str, rate: float) -> Profile:
         factors[hour] = value if column == "factor" else value / rate
     if sorted(factors) != list(range(len(factors))):
         raise ScenarioError([f"{what}: hours must be 0, 1, … without a gap; add the missing rows."])
-    return Profile.repeated([factors[h] for h in range(len(factors))], name)
+    return WeekProfile.repeated([factors[h] for h in range(len(factors))], name)
 
 
 def _number(cells: Sequence[str], place: int, where: str) -> float:
@@ -123,7 +127,7 @@ def _hour(cells: Sequence[str], place: int, where: str) -> int:
     return int(hour)
 
 
-def profile_of_trace(arrivals_s: ArrayLike, rate: float, name: str) -> Profile:
+def profile_of_trace(arrivals_s: ArrayLike, rate: float, name: str) -> WeekProfile:
     """A profile from instants of arrival, in seconds from the first: its first week, or else its first day.
 
     Raises ``ScenarioError`` when it covers less than a day.
@@ -134,7 +138,7 @@ def profile_of_trace(arrivals_s: ArrayLike, rate: float, name: str) -> Profile:
     if whole < DAY - 1:
         raise ScenarioError([f"Profile {name!r}: the trace covers {whole} whole hours; give at least 24."])
     counts = np.bincount((times[times < hours * 3600] // 3600).astype(int), minlength=hours)
-    return Profile.repeated((counts / (3600 * rate)).tolist(), name)
+    return WeekProfile.repeated((counts / (3600 * rate)).tolist(), name)
 
 
 def schedule_hours(counts: Sequence[int], startup_h: float) -> float:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from nona.cluster.prices import breaks_after, listed_prices
 from nona.core.document import number
-from nona.planning.chains import CLOSE, Bounds, Chain, ChainKey
+from nona.planning.chains import CLOSE, Bounds, ChainKey, OfferSeries
 from nona.planning.offers import Option
-from nona.planning.planner import Planner
-from nona.planning.question import Question
+from nona.planning.planner import PlanSearch
+from nona.planning.question import PlanQuestion
 from nona.planning.results import (
     CountRange,
     PlanAnswer,
@@ -25,7 +25,7 @@ from nona.planning.results import (
     PlanServers,
     PlanWeek,
 )
-from nona.planning.trials import Known, models_of, needed, shares_of
+from nona.planning.trials import TrialEvidence, models_of, needed, shares_of
 from nona.scenario.arrivals import effective_rate
 
 SECONDS, GB = 3600.0, 1e9
@@ -43,15 +43,15 @@ class Further:
 
 
 NOTHING = Further()
-_PREDICTED = Known()  # of an option that was not looked at
+_PREDICTED = TrialEvidence()  # of an option that was not looked at
 
 
-class Written:
+class PlanReports:
     """The reports of one plan: a row is written again only when more is known of its option."""
 
-    def __init__(self, planner: Planner) -> None:
+    def __init__(self, planner: PlanSearch) -> None:
         self._planner = planner
-        self._rows: dict[Option, tuple[Known, PlanOption]] = {}
+        self._rows: dict[Option, tuple[TrialEvidence, PlanOption]] = {}
         self.present: PlanOption | None = None
 
     def report(self, further: Further = NOTHING) -> PlanReport:
@@ -88,7 +88,7 @@ class Written:
             group=question.spec.group,
         )
 
-    def _row(self, option: Option, evidence: Known) -> PlanOption:
+    def _row(self, option: Option, evidence: TrialEvidence) -> PlanOption:
         entry = self._rows.get(option)
         if entry is None or entry[0] is not evidence:
             entry = self._rows[option] = evidence, option_row(self._planner, option, evidence)
@@ -110,8 +110,8 @@ def _cheaper_open(options: Sequence[PlanOption], answer: PlanAnswer | None) -> t
     return tuple(i for i, o in enumerate(options) if o.verdict == "open" and o.cost_per_hour < least)
 
 
-def option_row(planner: Planner, option: Option, evidence: Known) -> PlanOption:
-    """An option as the report has it, without its headroom."""
+def option_row(planner: PlanSearch, option: Option, evidence: TrialEvidence) -> PlanOption:
+    """Return an option as the report has it, without its headroom."""
     question = planner.question
     way = question.ways[option.scheduler]
     rate = queries_per_s(planner.bounds)
@@ -136,19 +136,19 @@ def option_row(planner: Planner, option: Option, evidence: Known) -> PlanOption:
     )
 
 
-def _grown(question: Question, option: Option) -> PlanServers | None:
+def _grown(question: PlanQuestion, option: Option) -> PlanServers | None:
     offer = next((k for k in question.growing if option.counts[k]), None)
     return None if offer is None else PlanServers.like(question.offers[offer], count=option.counts[offer])
 
 
-def servers_of(question: Question, option: Option) -> tuple[PlanServers, ...]:
+def servers_of(question: PlanQuestion, option: Option) -> tuple[PlanServers, ...]:
     return tuple(
         PlanServers.like(o, count=n) for n, o in zip(option.counts, question.offers, strict=True) if n
     )
 
 
 def _answer(
-    planner: Planner, option: Option, place: int, evidence: Known, headroom: float | None
+    planner: PlanSearch, option: Option, place: int, evidence: TrialEvidence, headroom: float | None
 ) -> PlanAnswer:
     question = planner.question
     return PlanAnswer(
@@ -162,7 +162,7 @@ def _answer(
     )
 
 
-def _costs(question: Question, option: Option, moved: float) -> tuple[PlanCost, ...]:
+def _costs(question: PlanQuestion, option: Option, moved: float) -> tuple[PlanCost, ...]:
     servers = [(question.offers[k].text, option.counts[k] * question.offers[k].price) for k in option.used]
     data = ("data moved", _moved_per_hour(question, moved))
     return tuple(PlanCost(part=part, per_hour=cost) for part, cost in (*servers, data) if cost)
@@ -174,7 +174,7 @@ def queries_per_s(bounds: Bounds) -> float:
     return float(peak * bounds.question.mean_over_peak)
 
 
-def cost_per_million(question: Question, option: Option, moved: float, rate: float) -> float:
+def cost_per_million(question: PlanQuestion, option: Option, moved: float, rate: float) -> float:
     """Price of a million queries: (servers per hour + GB moved per hour · price) / queries per hour.
 
     ``moved`` in bytes/s, ``rate`` in queries/s.
@@ -183,11 +183,11 @@ def cost_per_million(question: Question, option: Option, moved: float, rate: flo
     return 1e6 * hourly / (rate * SECONDS) if rate > 0 else math.inf
 
 
-def _moved_per_hour(question: Question, moved: float) -> float:
+def _moved_per_hour(question: PlanQuestion, moved: float) -> float:
     return moved * SECONDS / GB * question.spec.prices.gb
 
 
-def _chain(planner: Planner, chain: Chain, count: int | None, off: CountRange | None) -> PlanChain:
+def _chain(planner: PlanSearch, chain: OfferSeries, count: int | None, off: CountRange | None) -> PlanChain:
     question = planner.question
     offer = question.offers[chain.offer]
     options = [(n, chain.option(n)) for n in range(chain.low + 1, chain.most + 1)]
@@ -207,7 +207,7 @@ def _chain(planner: Planner, chain: Chain, count: int | None, off: CountRange | 
     )
 
 
-def _price_notes(question: Question) -> tuple[str, ...]:
+def _price_notes(question: PlanQuestion) -> tuple[str, ...]:
     """State the sources of the shipped prices among the offers."""
     given = {o.gpu for o in question.spec.offers if o.price is not None} | set(question.spec.prices.gpus)
     listed = listed_prices(question.spec.prices.kind)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from nona.core.document import Document, Figure, ModelFacts, OffRange, Outcome, read_without
+from nona.core.document import Document, Figure, ModelFacts, OffRange, RunResult, read_without
 from nona.queries.placement.results import PlacementReport
 from nona.queries.results import Differences, SimulationReport
 
@@ -172,7 +172,7 @@ class StoryLoad(Document):
     headline: str
 
 
-class Story(Document):
+class LinkLoadExample(Document):
     """All loads; splitting pays up to the load ``limit`` (``None``: always); ``jobs`` at each point.
 
     ``command``, ``version`` and ``seed`` say how it was made.
@@ -186,7 +186,7 @@ class Story(Document):
     seed: int
 
 
-class SimulationOutcome(Outcome):
+class SimulationOutcome(RunResult):
     """A simulation with its provenance.
 
     ``predicted`` is scheduler → predicted mean JCT (seconds; ``None``: overloaded), for those that have a
@@ -228,7 +228,7 @@ class TraceEvent(Document):
     args: Mapping[str, str | int | float] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The event without what it does not need."""
+        """Return the event without what it does not need."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
@@ -249,7 +249,7 @@ class TraceAbout(Document):
     note: str
 
 
-class Trace(Document):
+class ChromeTrace(Document):
     """All events, and where they come from."""
 
     events: tuple[TraceEvent, ...] = Field(alias="traceEvents")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nona.core.family import Compiled, Family, PageEntry, SavedResult, TaskKind
+from nona.core.family import Compiled, Family, PageEntry, ResultKind, TaskKind
 
 # What a placement depends on; the seed or the schedulers change none.
 PLACED = (
@@ -57,29 +57,29 @@ QUERIES = Family(
         TaskKind("validate", "validation", (), "evidence.theory_job:simulate_known"),
     ),
     saved=(
-        SavedResult(
+        ResultKind(
             "simulation",
             "simulation",
             "nona.queries.report.report:SimulatedRun",
             "nona.app.store.families:SIMULATION",
         ),
-        SavedResult("plan", "plan", "nona.planning.results:PlanOutcome", "nona.app.store.families:PLAN"),
-        SavedResult(
+        ResultKind("plan", "plan", "nona.planning.results:PlanOutcome", "nona.app.store.families:PLAN"),
+        ResultKind(
             "check",
             "check of the cluster",
             "nona.planning.results:HoldsOutcome",
             "nona.app.store.families:CHECK",
         ),
-        SavedResult(
+        ResultKind(
             "placement",
             "placement",
             "nona.queries.placement.results:SolvedPlacement",
             "nona.app.store.families:PLACEMENT",
         ),
-        SavedResult(
+        ResultKind(
             "sweep", "sweep", "nona.queries.sweeps.results:SweepOutcome", "nona.app.store.families:SWEEP"
         ),
-        SavedResult(
+        ResultKind(
             "grid",
             "sweep of two numbers",
             "nona.queries.sweeps.results:GridOutcome",

@@ -85,7 +85,7 @@ class Jct(Estimate):
     jobs: int
 
 
-class Parts(Document):
+class CompletionParts(Document):
     """Mean parts of the JCT, seconds; they add up to its mean.
 
     ``own_wait``: waits for executors while they run other tasks of the same job; ``fill_wait``: while they
@@ -100,7 +100,7 @@ class Parts(Document):
     fill_wait: Figure = Optional
 
     def by_name(self) -> dict[PartName, float | None]:
-        """The parts under their names."""
+        """Return the parts under their names."""
         return {
             "compute": self.compute,
             "transfer": self.transfer,
@@ -111,7 +111,7 @@ class Parts(Document):
         }
 
 
-class Batches(Document):
+class BatchSteps(Document):
     """Steps of executors that batch: members of a step, on average and by size as shares of all steps.
 
     ``fill_wait_s`` is the mean time of a job that it waits for a batch to fill while the executor is idle.
@@ -128,14 +128,14 @@ class ModelResult(Document):
     _earlier = model_validator(mode="before")(read_without("dropped"))
     jct_s: Figure
     jct_ci95: Interval
-    parts_s: Parts
+    parts_s: CompletionParts
     jct_p50_s: Figure
     jct_p95_s: Figure
     jct_p99_s: Figure
     percentiles: Mapping[str, Percentile]
     slo_s: Figure
     slo_hit_rate: Figure
-    batches: Batches | None = Optional
+    batches: BatchSteps | None = Optional
 
     @property
     def jct(self) -> Estimate:
@@ -166,7 +166,7 @@ class SchedulerResult(Document):
     """
 
     jct_s: Jct
-    parts_s: Parts
+    parts_s: CompletionParts
     models: Mapping[str, ModelResult]
     slo_hit_rate: Estimate
     jobs: JobCounts
@@ -178,7 +178,7 @@ class SchedulerResult(Document):
     state_reason: str
     replications: int
     decisions: Literal["machine code", "python"]
-    batches: Batches | None = Optional
+    batches: BatchSteps | None = Optional
 
     @property
     def overloaded(self) -> bool:
@@ -306,7 +306,7 @@ class ByMeasure(Document, Generic[T]):
         return every[measure]
 
 
-class Change(Document):
+class MeasureChange(Document):
     """A measure in the baseline and now; ``clear``: the interval of the change excludes 0."""
 
     old: Estimate
@@ -317,7 +317,7 @@ class Change(Document):
 
 ReplicationMeans = ByMeasure[tuple[Figure, ...]]
 """Each measure's mean in every replication; ``None`` where it has none."""
-Changes = ByMeasure[Change]
+Changes = ByMeasure[MeasureChange]
 
 
 class QuickAnswer(Document):

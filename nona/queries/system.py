@@ -107,7 +107,7 @@ class QueryClass:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class BackgroundStream:
     """Background work at one resource: Poisson arrivals of ``rate`` (1/s), service mean and SCV.
 
     For executors ``mean`` is seconds, for the link bytes. Moments follow: E[S²] = mean²·(1+scv).
@@ -121,11 +121,11 @@ class Stream:
         """Return the share of a resource of this capacity that it takes."""
         return self.rate * self.mean / capacity
 
-    def beside(self, other: Stream) -> Stream:
+    def beside(self, other: BackgroundStream) -> BackgroundStream:
         """Both together: rates and moments add up.
 
-        >>> Stream(1.0, 1.0, 0.0).beside(Stream(1.0, 3.0, 0.0))
-        Stream(rate=2.0, mean=2.0, scv=0.25)
+        >>> BackgroundStream(1.0, 1.0, 0.0).beside(BackgroundStream(1.0, 3.0, 0.0))
+        BackgroundStream(rate=2.0, mean=2.0, scv=0.25)
         """
         streams = [stream for stream in (self, other) if stream.rate * stream.mean]
         if len(streams) < 2:
@@ -133,23 +133,23 @@ class Stream:
         rate = self.rate + other.rate
         mean = sum(s.rate * s.mean for s in streams) / rate
         second = sum(s.rate * s.mean**2 * (1 + s.scv) for s in streams) / rate
-        return Stream(rate, mean, max(0.0, second / mean**2 - 1))
+        return BackgroundStream(rate, mean, max(0.0, second / mean**2 - 1))
 
 
 def link_streams(
-    background: Stream,
+    background: BackgroundStream,
     names: Sequence[str],
     capacity: Sequence[float],
     core: int,
-    messages: Sequence[Stream] = (),
-) -> tuple[tuple[tuple[str, ...], Stream], ...]:
+    messages: Sequence[BackgroundStream] = (),
+) -> tuple[tuple[tuple[str, ...], BackgroundStream], ...]:
     """Return the name of the random streams of each link, and all that others send over it.
 
     ``background`` is that of the core; every link has the same utilisation by background: the rate of
     messages grows with ``capacity``. ``messages`` come to each link beside it, if there are any.
 
-    >>> link_streams(Stream(2.0, 1e6), ("core", "card"), (4e6, 2e6), 0)[1]
-    (('link', 'card'), Stream(rate=1.0, mean=1000000.0, scv=1.0))
+    >>> link_streams(BackgroundStream(2.0, 1e6), ("core", "card"), (4e6, 2e6), 0)[1]
+    (('link', 'card'), BackgroundStream(rate=1.0, mean=1000000.0, scv=1.0))
     """
     own = [replace(background, rate=background.rate * (of / capacity[core])) for of in capacity]
     sent = messages or [NO_BACKGROUND] * len(own)
@@ -159,7 +159,7 @@ def link_streams(
     )
 
 
-NO_BACKGROUND = Stream()
+NO_BACKGROUND = BackgroundStream()
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,11 +172,11 @@ class SharedNetwork:
 
     topology: Topology
     latency_s: float
-    background: Stream = NO_BACKGROUND
-    messages: tuple[Stream, ...] = ()
+    background: BackgroundStream = NO_BACKGROUND
+    messages: tuple[BackgroundStream, ...] = ()
 
     @property
-    def streams(self) -> tuple[tuple[tuple[str, ...], Stream], ...]:
+    def streams(self) -> tuple[tuple[tuple[str, ...], BackgroundStream], ...]:
         """For each link the name of its random streams, and all that others send over it."""
         links = self.topology
         capacity = links.link_capacity.tolist()
@@ -188,7 +188,7 @@ class SharedNetwork:
         return float(self.topology.link_capacity.min())
 
     def path(self, source: int, destination: int) -> tuple[int, ...]:
-        """The links from one server to another, or from outside where ``source`` is −1."""
+        """Return the links from one server to another, or from outside where ``source`` is −1."""
         if source < 0:
             return self.topology.entry(destination)
         return self.topology.path(source, destination)
@@ -230,13 +230,13 @@ class System:
     capacity: float
     latency_s: float
     discipline: Discipline
-    background_compute: Stream
-    background_network: Stream
+    background_compute: BackgroundStream
+    background_network: BackgroundStream
     queries: tuple[QueryClass, ...]
     seed: int = 0
     topology: Topology | None = None
     class_memory_bytes: Floats | None = None
-    messages: tuple[Stream, ...] = ()
+    messages: tuple[BackgroundStream, ...] = ()
 
     def __post_init__(self) -> None:
         if self.topology is not None:
@@ -270,7 +270,7 @@ class System:
         return np.array([self.capacity]) if self.topology is None else self.topology.link_capacity
 
     @property
-    def link_streams(self) -> tuple[tuple[tuple[str, ...], Stream], ...]:
+    def link_streams(self) -> tuple[tuple[tuple[str, ...], BackgroundStream], ...]:
         """For each link the name of its random streams, and all that others send over it."""
         core, capacity = 0 if self.topology is None else self.topology.core, self.link_capacity.tolist()
         return link_streams(self.background_network, self.link_names, capacity, core, self.messages)

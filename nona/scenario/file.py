@@ -28,10 +28,10 @@ from nona.scenario.gate import (
 )
 from nona.scenario.language import moved_together, written_place
 from nona.scenario.schema import Scenario
-from nona.scenario.values import Part
+from nona.scenario.values import ScenarioPart
 from nona.scenario.words import words
 
-P = TypeVar("P", bound=Part)
+P = TypeVar("P", bound=ScenarioPart)
 Check = Callable[[Mapping[str, Any], Sequence[str]], Sequence[str]]
 """Further problems of what a scenario file holds, given those that are known."""
 
@@ -103,7 +103,7 @@ def written_scenario(data: object, check: Check = _nothing_more) -> Scenario:
 
 
 def without_gone(data: object) -> object:
-    """What an earlier version wrote of a scenario, without the keys that are gone.
+    """Return what an earlier version wrote of a scenario, without the keys that are gone.
 
     A file that a person writes is not read so: there they are refused as any unknown key is.
 
@@ -125,9 +125,9 @@ def _without(data: object, place: Sequence[str]) -> object:
 
 
 def _problems(
-    error: ValidationError, data: object, whole: type[Part] = Scenario, what: str = "Scenario"
+    error: ValidationError, data: object, whole: type[ScenarioPart] = Scenario, what: str = "Scenario"
 ) -> tuple[list[str], int]:
-    """The first problems that the schema finds, a line each, and how many there are besides."""
+    """Return the first problems that the schema finds, a line each, and how many there are besides."""
     errors = [e for e in error.errors(include_url=False) if not _only_follows(e)]
     return [_problem(e, data, whole, what) for e in errors[:MAX_PROBLEMS]], max(0, len(errors) - MAX_PROBLEMS)
 
@@ -154,7 +154,7 @@ def read_scenario_bytes(path: Path) -> bytes:
 
 
 def scenario_text(data: bytes, name: str, what: str = "Scenario") -> str:
-    """The text of a file called ``name``; one plain line where it holds something else.
+    """Return the text of a file called ``name``; one plain line where it holds something else.
 
     >>> scenario_text(b"%PDF-1.7", "plan.pdf")
     Traceback (most recent call last):
@@ -184,7 +184,7 @@ def scenario_to_mapping(scenario: Scenario) -> dict[str, Any]:
 
 
 def dump_scenario(scenario: Scenario) -> str:
-    """The scenario as YAML; :func:`parse_scenario` gives the equal scenario back."""
+    """Return the scenario as YAML; :func:`parse_scenario` gives the equal scenario back."""
     return yaml.safe_dump(scenario_to_mapping(scenario), sort_keys=False, allow_unicode=True, width=100)
 
 
@@ -216,13 +216,13 @@ def _only_follows(error: Any) -> bool:
 
 
 def _number(value: object) -> str:
-    """A number as people write it, 1,000,000,000 for 1e9; other values as errors show them."""
+    """Return a number as people write it, 1,000,000,000 for 1e9; other values as errors show them."""
     plain = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_INTEGER
     return f"{value:,.12g}" if plain else shown(value)
 
 
-def _named(location: Place, data: object, whole: type[Part], what: str) -> str:
-    """A place as errors write it, with the title of its field where that says more than its key."""
+def _named(location: Place, data: object, whole: type[ScenarioPart], what: str) -> str:
+    """Return a place as errors write it, with the title of its field where that says more than its key."""
     place = place_text(written_place(location, data) if whole is Scenario else location, what)
     try:
         title = words(location, whole).title
@@ -232,8 +232,8 @@ def _named(location: Place, data: object, whole: type[Part], what: str) -> str:
     return place if isinstance(location[-1], int) or key in title.casefold() else f"{place} ({title})"
 
 
-def _limit(limit: object, location: Place, whole: type[Part]) -> str:
-    """A bound as people write it, with the unit that a file gives it."""
+def _limit(limit: object, location: Place, whole: type[ScenarioPart]) -> str:
+    """Return a bound as people write it, with the unit that a file gives it."""
     text = _number(limit)
     try:
         dimension = words(location, whole).dimension
@@ -248,7 +248,7 @@ def _limit(limit: object, location: Place, whole: type[Part]) -> str:
     return written if number is None else f"{float(number[0]):,.12g}{written[number.end() :]}"
 
 
-def _problem(error: Any, data: object, whole: type[Part], what: str) -> str:
+def _problem(error: Any, data: object, whole: type[ScenarioPart], what: str) -> str:
     """One line for a validation error: place, value, rule, remedy."""
     kind, context, place = error["type"], error.get("ctx", {}), _named(error["loc"], data, whole, what)
     value = _number(error.get("input"))

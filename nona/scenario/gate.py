@@ -74,7 +74,9 @@ def foreign_values(data: object) -> list[str]:
 
 
 def bounded(problems: Sequence[str], more: int = 0) -> list[str]:
-    """The first problems, each one line, and how many there are besides; ``more`` of them are not given.
+    """Return the first problems, each one line, and how many there are besides.
+
+    ``more`` of them are not given.
 
     >>> bounded([f"k{i}: is not known." for i in range(100)])[-1]
     'There are 80 more problems; correct those above first.'
@@ -86,7 +88,7 @@ def bounded(problems: Sequence[str], more: int = 0) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """The text with each lone surrogate and each control character written as an escape.
+    """Return the text with each lone surrogate and each control character written as an escape.
 
     >>> one_line("a" + chr(10) + chr(0xD800))
     'a\\\\n\\\\ud800'
@@ -96,7 +98,7 @@ def one_line(text: str) -> str:
 
 
 def place_text(location: Place, whole: str = "Scenario") -> str:
-    """A place as the errors write it; long keys are cut.
+    """Return a place as the errors write it; long keys are cut.
 
     >>> place_text(("workload", 1, "slo")), place_text(()), place_text(("a" + chr(160),))
     ('workload[1].slo', 'Scenario', 'a\\\\xa0')
@@ -113,7 +115,7 @@ def place_text(location: Place, whole: str = "Scenario") -> str:
 
 
 def shown(value: object) -> str:
-    """A value in an error: its beginning, whatever its size.
+    """Return a value in an error: its beginning, whatever its size.
 
     >>> shown("x" * 100)[-3:]
     'xx…'

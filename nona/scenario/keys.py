@@ -10,13 +10,13 @@ from pathlib import Path
 
 from nona.core.tables import between_marks
 from nona.core.text import asked
-from nona.scenario.values import Part
+from nona.scenario.values import ScenarioPart
 from nona.scenario.words import Words, fields_of, parts
 
 
 def keys_text() -> str:
     """Every part of a scenario with its keys, in Markdown."""
-    places = dict[type[Part], str]()
+    places = dict[type[ScenarioPart], str]()
     for place, part in parts():
         places.setdefault(part, place)
     return "\n".join(
@@ -27,7 +27,9 @@ def keys_text() -> str:
 
 
 def matching_keys(query: str) -> list[str]:
-    """A line for each key whose place, title or meaning has every word of ``query``; none for an empty one.
+    """Return a line for each key whose place, title or meaning has every word of ``query``.
+
+    None for an empty one.
 
     >>> matching_keys("dollars held vcpu")
     ['**vCPU-hour, US$** (`serverless.prices.vcpu_hour`): US dollars per hour for a held vCPU. Recollected \
@@ -42,7 +44,7 @@ from the ESG paper, not confirmed.']
     return [line for line in lines if wanted and all(word in line.casefold() for word in wanted)]
 
 
-def _rows(part: type[Part]) -> list[str]:
+def _rows(part: type[ScenarioPart]) -> list[str]:
     return [
         f"| `{name}` | {wording.title} | {_meaning(wording)} | {wording.default_text} |\n"
         for name, wording in fields_of(part).items()

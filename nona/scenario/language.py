@@ -17,14 +17,14 @@ from pydantic_core import PydanticCustomError
 
 from nona.scenario.gate import Place
 from nona.scenario.rows import ArrivalsSpec
-from nona.scenario.values import Name, Part, PositiveSeconds, Rate, Seconds, Share, field, named_entry
+from nona.scenario.values import Name, PositiveSeconds, Rate, ScenarioPart, Seconds, Share, field, named_entry
 
 ROUTERS = ("round-robin", "least-requests", "least-kv", "prefix-affinity", "kv-live")
 MOST_TOKENS = 1_000_000
 Tokens = Annotated[int, Field(ge=1, le=MOST_TOKENS)]
 
 
-class LengthSpec(Part):
+class LengthSpec(ScenarioPart):
     """Tokens of a request: a number, numbers one of which is drawn, or a log-normal distribution."""
 
     mean: Annotated[float, Field(ge=1, le=MOST_TOKENS)] | None = field(
@@ -62,14 +62,14 @@ def _length(value: object) -> object:
 Length = Annotated[LengthSpec, BeforeValidator(_length)]
 
 
-class PrefixSpec(Part):
+class PrefixSpec(ScenarioPart):
     """Tokens with which many prompts begin, such as instructions or a document."""
 
     tokens: Tokens = field(..., "Tokens", "Of each prompt, at its beginning; part of its input tokens.")
     groups: int = field(1, "Prefixes", "So many are there, one is drawn for each request.", ge=1, le=100_000)
 
 
-class TokensSpec(Part):
+class TokensSpec(ScenarioPart):
     """Tokens of the requests of a row."""
 
     input: Length = field(..., "Input tokens", "Of a prompt, e.g. 512; more, later first tokens.")
@@ -79,7 +79,7 @@ class TokensSpec(Part):
     )
 
 
-class LlmSpec(Part):
+class LlmSpec(ScenarioPart):
     """The language model that a row asks, and the lengths of its requests."""
 
     model: Name = field(
@@ -100,7 +100,7 @@ class LlmSpec(Part):
         return self
 
 
-class TargetsSpec(Part):
+class TargetsSpec(ScenarioPart):
     """Service levels of a request; it is good if it keeps all of them."""
 
     ttft: PositiveSeconds | None = field(
@@ -121,7 +121,7 @@ def _targets(value: object) -> object:
 _OF_ROW = ("slo", "rate", "arrivals", "priority", "concurrency", "after")
 
 
-class LanguageRow(Part):
+class LanguageRow(ScenarioPart):
     """One class of requests to a language model: a row of the workload in a file, told by its key llm."""
 
     llm: LlmSpec = field(..., "Requests", "The model that is asked, and the lengths of its requests.")
@@ -189,7 +189,7 @@ class LanguageRow(Part):
 Times = Annotated[Seconds, Field(le=100)]
 
 
-class StepsSpec(Part):
+class StepsSpec(ScenarioPart):
     """Seconds of a step of one's own: a + e·touched + b·decodes + g·Σ kv + c·prefill + q·Σ x·(past + x/2)."""
 
     a: Times = field(..., "a, each step", "Weights are read, kernels are started, e.g. 6.4 ms.")
@@ -227,7 +227,7 @@ PrefixCache = Annotated[
 ]
 
 
-class EngineSpec(Part):
+class EngineSpec(ScenarioPart):
     """The engine of a language model on each server of a group; it runs no tasks of other models."""
 
     model: Name | None = field(
@@ -335,7 +335,7 @@ class EngineOfferSpec(EngineSpec):
         return self
 
     def engines(self, model: str | None) -> tuple[EngineSpec, ...]:
-        """The engines with these settings that serve a model, one of each role."""
+        """Return the engines with these settings that serve a model, one of each role."""
         settings = self.model_dump(include=set(_OFFERED)) | {"model": model}
         roles = ("prefill", "decode") if self.roles == "apart" else ("both",)
         return tuple(EngineSpec.model_validate(settings | {"role": role}) for role in roles)

@@ -34,7 +34,7 @@ _UNSAFE = re.compile(r"[^\w.+ -]+")
 
 
 def safe_name(name: str) -> str:
-    """The last part of a path in plain characters; at most 60 of them, never hidden.
+    """Return the last part of a path in plain characters; at most 60 of them, never hidden.
 
     >>> safe_name("C:\\\\models\\\\<b>net</b>.onnx"), safe_name("..")
     ('b_.onnx', 'file')
@@ -44,7 +44,7 @@ def safe_name(name: str) -> str:
 
 
 def unused_name(name: str, taken: Iterable[str]) -> str:
-    """A safe name like ``name`` that is not among those ``taken``, whatever the case of letters.
+    """Return a safe name like ``name`` that is not among those ``taken``, whatever the case of letters.
 
     >>> unused_name("a/net.onnx", []), unused_name("b/Net.onnx", ["net.onnx"])
     ('net.onnx', '2-Net.onnx')
@@ -118,7 +118,10 @@ def _elastic_files(elastic: ElasticSpec | None) -> Iterator[NamedFile]:
 
 
 def _costed_model(training: TrainingSpec, job: TrainingJobSpec) -> str:
-    """The model of a job that the cost layer times, without batch size; "" where a table has its rates."""
+    """Return the model of a job that the cost layer times, without batch size.
+
+    "" where a table has its rates.
+    """
     if job.model is None or job.throughputs or job.kind == "interactive":
         return ""
     return batch_of(job.model)[0] if job.kind == "inference" or training.throughputs == MODELLED else ""
@@ -139,13 +142,13 @@ def is_config(language_model: str) -> bool:
 
 
 def file_names(scenario: Scenario, *kinds: Kind) -> list[str]:
-    """The names of the files of these kinds, or of all, each once, one kind after the other."""
+    """Return the names of the files of these kinds, or of all, each once, one kind after the other."""
     files = sorted(named_files(scenario), key=lambda file: KINDS.index(file.kind))
     return list(dict.fromkeys(file.name for file in files if not kinds or file.kind in kinds))
 
 
 def with_files_renamed(scenario: Scenario, renamed: Callable[[str], str]) -> Scenario:
-    """The scenario with another name in every place that names a file; rows keep their labels.
+    """Return the scenario with another name in every place that names a file; rows keep their labels.
 
     The label is what random streams are named after: with another one the arrivals would differ.
     """
@@ -279,7 +282,7 @@ class Sources:
         symbols: Mapping[str, int] | None = None,
         inline: Mapping[str, Mapping[str, object]] | None = None,
     ) -> ModelGraph:
-        """The model called ``name``: held by the scenario, a file, or a sample.
+        """Return the model called ``name``: held by the scenario, a file, or a sample.
 
         Raises ``GraphError`` when there is none, or it cannot be read.
         """
@@ -328,7 +331,7 @@ class Sources:
 
 
 def _held(document: Mapping[str, object], name: str) -> ModelGraph:
-    """A model inside a scenario; a large one is read in a child process with limits, as a file is."""
+    """Return a model inside a scenario; a large one is read in a child process with limits, as a file is."""
     parts = (document.get(part) for part in ("nodes", "links", "edges"))
     if sum(len(part) for part in parts if isinstance(part, Sized)) <= SMALL:
         return from_node_link(document, name)

@@ -35,7 +35,7 @@ is_bundle = is_zip
 
 
 def pack_bundle(scenario: Scenario, sources: Sources) -> bytes:
-    """The bundle of a scenario with every file that it names.
+    """Return the bundle of a scenario with every file that it names.
 
     Files from different folders that share a name get names of their own. A query class keeps its label.
 
@@ -57,7 +57,7 @@ def pack_bundle(scenario: Scenario, sources: Sources) -> bytes:
 
 
 def read_bundle(data: bytes) -> dict[str, bytes]:
-    """The files of a bundle by name, :data:`SCENARIO` among them.
+    """Return the files of a bundle by name, :data:`SCENARIO` among them.
 
     Raises ``ScenarioError`` in one line, whatever ``data`` is.
     """
@@ -81,7 +81,7 @@ class Opened(NamedTuple):
 
 
 def open_scenario(path: Path) -> Opened:
-    """The scenario in the file or bundle at ``path``; its files lie beside it or inside.
+    """Return the scenario in the file or bundle at ``path``; its files lie beside it or inside.
 
     Raises ``ScenarioError`` with all that is wrong at once, names that stand for nothing and missing files
     included.
@@ -90,7 +90,7 @@ def open_scenario(path: Path) -> Opened:
 
 
 def open_bytes(data: bytes, name: str, sources: Sources, files_may_be_missing: bool = False) -> Opened:
-    """The scenario that ``data`` holds, text or bundle; ``sources`` has the files that a text names.
+    """Return the scenario that ``data`` holds, text or bundle; ``sources`` has the files that a text names.
 
     With ``files_may_be_missing`` they are only reported where there are other problems as well.
     """
@@ -104,7 +104,7 @@ def open_bytes(data: bytes, name: str, sources: Sources, files_may_be_missing: b
 
 
 def known_names(sources: Sources, files_may_be_missing: bool = True) -> Check:
-    """The check of :func:`~nona.scenario.file.parse_scenario` that every name stands for something."""
+    """Return the check of :func:`~nona.scenario.file.parse_scenario` that every name stands for something."""
 
     def check(data: Mapping[str, Any], problems: Sequence[str]) -> list[str]:
         lines = unknown_names(data)
@@ -116,7 +116,7 @@ def known_names(sources: Sources, files_may_be_missing: bool = True) -> Check:
 
 
 def edited(before: Scenario, data: Mapping[str, Any]) -> Scenario:
-    """The scenario that ``data`` describes, checked as one that is opened; files may be missing.
+    """Return the scenario that ``data`` describes, checked as one that is opened; files may be missing.
 
     Names that are unknown in ``before`` already are left to where they stand: they block no other edit. A row
     of tasks that gets another name takes its targets, and the rows that follow it, along.
@@ -133,7 +133,10 @@ def edited(before: Scenario, data: Mapping[str, Any]) -> Scenario:
 
 
 def without_row(before: Scenario, index: int) -> Mapping[str, Any]:
-    """A scenario's data without one row of tasks and its targets; rows of that name are numbered anew."""
+    """Return a scenario's data without one row of tasks and its targets.
+
+    Rows of that name are numbered anew.
+    """
     data = before.model_dump(mode="json")
     del data["workload"][index]
     if data["plan"]:

@@ -12,7 +12,16 @@ from nona.cluster.prices import USD_PER_KWH, PriceKind, growth_per_month, growth
 from nona.core.errors import ScenarioError
 from nona.core.units import format_time, parse_quantity
 from nona.scenario.language import EngineOfferSpec
-from nona.scenario.values import Name, NamedEntries, Part, PositiveSeconds, Seconds, Share, field, named
+from nona.scenario.values import (
+    Name,
+    NamedEntries,
+    PositiveSeconds,
+    ScenarioPart,
+    Seconds,
+    Share,
+    field,
+    named,
+)
 
 
 def _read(parse: Callable[[object], float]) -> BeforeValidator:
@@ -31,7 +40,7 @@ Part01 = Annotated[Share, Field(gt=0, lt=1)]
 
 
 def offer_entry(value: object) -> object:
-    """An offer as a file may write it: ``GPU[:MIG][=PRICE]``, or its keys.
+    """Return an offer as a file may write it: ``GPU[:MIG][=PRICE]``, or its keys.
 
     >>> offer_entry("a100-40gb:3g+2g+2g=1.29")
     {'gpu': 'a100-40gb', 'mig': '3g+2g+2g', 'price': '1.29'}
@@ -60,7 +69,7 @@ def _batch_entry(value: object) -> object:
 
 
 def _batch_entries(value: object) -> object:
-    """The entries of ``1,4,8`` each by itself."""
+    """Return the entries of ``1,4,8`` each by itself."""
     if not isinstance(value, list | tuple):
         return value
     return [part for each in value for part in (each.split(",") if isinstance(each, str) else [each])]
@@ -71,7 +80,7 @@ def _after(sign: str, key: str, text: str) -> dict[str, str]:
     return {key: text.strip()} if sign else {}
 
 
-class OfferSpec(Part):
+class OfferSpec(ScenarioPart):
     """Servers on offer."""
 
     gpu: Name = field(..., "GPU", "The GPU of these servers.")
@@ -126,7 +135,7 @@ def _of_requests(statistic: str, time: str, what: str) -> Any:
     return field(None, title, f"{what}; of rows with llm.", none=NOT_ASKED)
 
 
-class TargetSpec(Part):
+class TargetSpec(ScenarioPart):
     """Targets of one model: all must hold, and its SLO unless that is not asked."""
 
     hit: Hit | None = field(
@@ -174,7 +183,7 @@ class TargetSpec(Part):
         return {percent: bound for percent, bound in bounds.items() if bound is not None}
 
 
-class BatchOfferSpec(Part):
+class BatchOfferSpec(ScenarioPart):
     """Batches that executors may take, in place of those of the workload's rows."""
 
     size: int = field(..., "Largest batch", "Queries in a batch, at most; 1: one at a time.", ge=1, le=1024)
@@ -195,7 +204,7 @@ class BatchOfferSpec(Part):
         return f"batches of {self.size}{delay}"
 
 
-class PricesSpec(Part):
+class PricesSpec(ScenarioPart):
     """Prices of servers and traffic."""
 
     kind: PriceKind = field(
@@ -216,7 +225,7 @@ class PricesSpec(Part):
 Survival = Literal["nothing", "server", "rack"]
 
 
-class PlanSpec(Part):
+class PlanSpec(ScenarioPart):
     """A purchase plan."""
 
     hit: Part01 = field(

@@ -45,7 +45,10 @@ def runs_as(scenario: Scenario) -> str:
 
 
 def about_scenario(scenario: Scenario, whole: Scenario, made_at: str) -> About:
-    """The provenance of a result of ``scenario``; ``whole`` is the scenario as an export carries it."""
+    """Return the provenance of a result of ``scenario``.
+
+    ``whole`` is the scenario as an export carries it.
+    """
     return About.like(
         scenario,
         hash=scenario_hash(scenario),

@@ -9,10 +9,10 @@ from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
 from nona.models.cost.options import PER_QUERY
-from nona.scenario.values import Name, Part, PositiveSeconds, Seconds, Share, field
+from nona.scenario.values import Name, PositiveSeconds, ScenarioPart, Seconds, Share, field
 
 
-class ArrivalsSpec(Part):
+class ArrivalsSpec(ScenarioPart):
     """The arrivals of one class of queries."""
 
     process: Literal["poisson", "gamma", "deterministic", "mmpp", "trace"] = field(
@@ -118,7 +118,7 @@ _BatchSize = Annotated[int, Field(ge=1, le=1024)]
 _BatchSizes = Annotated[tuple[_BatchSize, ...], Field(max_length=64)]
 
 
-class BatchingSpec(Part):
+class BatchingSpec(ScenarioPart):
     """How an executor takes several queries of a row together, in one step."""
 
     max_batch: _BatchSize = field(
@@ -217,7 +217,7 @@ class BatchingSpec(Part):
 
 
 def _batching(value: object) -> object:
-    """A row's batching, which a file may turn off by ``off`` (in YAML 1.1 ``false``)."""
+    """Return a row's batching, which a file may turn off by ``off`` (in YAML 1.1 ``false``)."""
     return {"max_batch": 1} if value is False or value == "off" else value
 
 

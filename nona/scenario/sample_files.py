@@ -26,7 +26,7 @@ _MANIFEST = "MANIFEST.json"
 
 @cache
 def sample_root() -> Path:
-    """The folder ``sample_models``.
+    """Return the folder ``sample_models``.
 
     Raises ``GraphError`` when the installation lacks it.
     """
@@ -64,7 +64,7 @@ def sample_names() -> tuple[str, ...]:
 
 
 def sample_path(name: str) -> Path | None:
-    """The file of the sample model ``name``, or ``None`` when there is no such sample."""
+    """Return the file of the sample model ``name``, or ``None`` when there is no such sample."""
     if name in manifest():
         return sample_root() / str(manifest()[name]["file"])
     return sample_root() / "workflows" / f"{name}.json" if name in workflows() else None
@@ -72,7 +72,7 @@ def sample_path(name: str) -> Path | None:
 
 @cache
 def load_sample(name: str) -> ModelGraph:
-    """The graph of the sample model ``name``.
+    """Return the graph of the sample model ``name``.
 
     Raises ``GraphError`` when there is no such sample.
 
@@ -97,7 +97,10 @@ def scenario_names() -> tuple[str, ...]:
 
 @cache
 def shipped_scenario(name: str) -> Scenario:
-    """The shipped scenario ``name``; raises :class:`~nona.core.errors.NonaError` where there is none."""
+    """Return the shipped scenario ``name``.
+
+    Raises :class:`~nona.core.errors.NonaError` where there is none.
+    """
     from nona.scenario.file import load_scenario
 
     return load_scenario(scenario_path(name))
@@ -151,7 +154,7 @@ def query_scenario_names() -> tuple[str, ...]:
 
 
 def scenario_path(name: str) -> Path:
-    """The file of the shipped scenario ``name``.
+    """Return the file of the shipped scenario ``name``.
 
     Raises ``ScenarioError`` when there is no such scenario.
     """

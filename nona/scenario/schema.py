@@ -26,10 +26,10 @@ from nona.scenario.values import (
     Fraction,
     Name,
     NamedEntries,
-    Part,
     PositiveBytes,
     PositiveSeconds,
     Rate,
+    ScenarioPart,
     Scv,
     Seconds,
     Share,
@@ -40,7 +40,7 @@ from nona.scenario.values import (
 )
 
 
-class GivenSpec(Part):
+class GivenSpec(ScenarioPart):
     """The device and conditions of the times in a model's file."""
 
     device: Name | None = field(
@@ -58,7 +58,7 @@ def _given_entry(value: object) -> object:
     return {"device": value} if isinstance(value, str) else value
 
 
-class CostSpec(Part):
+class CostSpec(ScenarioPart):
     """Settings of operator times."""
 
     stack: Literal["tensorrt", "cuda-graphs", "onnxruntime", "eager"] = field(
@@ -90,7 +90,7 @@ class CostSpec(Part):
 
 
 def numbered(labels: Sequence[str]) -> tuple[str, ...]:
-    """The labels, a repeated one with ``#2``, ``#3`` … at its end."""
+    """Return the labels, a repeated one with ``#2``, ``#3`` … at its end."""
     seen: dict[str, int] = {}
     names = []
     for label in labels:
@@ -99,7 +99,7 @@ def numbered(labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-class WorkloadRow(Part):
+class WorkloadRow(ScenarioPart):
     """One class of queries: a model, its rate and its SLO."""
 
     model: Name = field(
@@ -144,7 +144,7 @@ class WorkloadRow(Part):
         return self.name or PurePath(self.model).stem
 
 
-class ServerGroupSpec(Part):
+class ServerGroupSpec(ScenarioPart):
     """Servers that are all alike."""
 
     count: int = field(1, "Servers", "How many servers of this kind there are.", ge=1, le=100_000)
@@ -188,7 +188,7 @@ class ServerGroupSpec(Part):
         return self
 
 
-class RacksSpec(Part):
+class RacksSpec(ScenarioPart):
     """Racks in which the servers stand."""
 
     size: int = field(
@@ -197,7 +197,7 @@ class RacksSpec(Part):
     uplink: Bandwidth = field(..., "Uplink of each rack", "Capacity up to the core; the same down.")
 
 
-class NetworkSpec(Part):
+class NetworkSpec(ScenarioPart):
     """The network between the servers."""
 
     capacity: Bandwidth = field(
@@ -233,7 +233,7 @@ class NetworkSpec(Part):
         return self
 
 
-class ClusterSpec(Part):
+class ClusterSpec(ScenarioPart):
     """Servers, the network between them, and devices of one's own."""
 
     servers: tuple[ServerGroupSpec, ...] = field(
@@ -247,7 +247,7 @@ class ClusterSpec(Part):
     )
 
 
-class BackgroundCompute(Part):
+class BackgroundCompute(ScenarioPart):
     """Other work on every executor."""
 
     utilization: Fraction = field(
@@ -259,7 +259,7 @@ class BackgroundCompute(Part):
     scv: Scv = field(1.0, "SCV of service", "0 constant, 1 exponential; higher means longer waits.")
 
 
-class BackgroundNetwork(Part):
+class BackgroundNetwork(ScenarioPart):
     """Other traffic on the link."""
 
     utilization: Fraction = field(
@@ -269,7 +269,7 @@ class BackgroundNetwork(Part):
     scv: Scv = field(1.0, "SCV of message size", "0 constant, 1 exponential; higher means longer waits.")
 
 
-class BackgroundSpec(Part):
+class BackgroundSpec(ScenarioPart):
     """Load that is not ours."""
 
     compute: BackgroundCompute = field(
@@ -280,7 +280,7 @@ class BackgroundSpec(Part):
     )
 
 
-class SimulationSpec(Part):
+class SimulationSpec(ScenarioPart):
     """Size of a simulation."""
 
     jobs: Annotated[int, Field(ge=1, le=100_000_000)] = field(
@@ -312,7 +312,7 @@ class SimulationSpec(Part):
     )
 
 
-class Scenario(Part):
+class Scenario(ScenarioPart):
     """A whole study: the cluster, what runs on it, and what is asked.
 
     Build it with :func:`nona.scenario.file.load_scenario` or by hand.
@@ -470,7 +470,7 @@ class Scenario(Part):
         return self._labels[: len(self.workload)]
 
     def bounds_of(self, row: int) -> dict[str, float]:
-        """The bounds on the times of a row's queries: its SLO, and the plan's targets, by name."""
+        """Return the bounds on the times of a row's queries: its SLO, and the plan's targets, by name."""
         slo, label = self.workload[row].slo, self.labels[row]
         own = self.plan.targets.get(label) if self.plan else None
         return ({} if slo is None else {"SLO": slo}) | (own.bounds if own else {})

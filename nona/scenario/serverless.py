@@ -18,9 +18,9 @@ from nona.scenario.values import (
     Bytes,
     Name,
     NamedEntries,
-    Part,
     PositiveBytes,
     PositiveSeconds,
+    ScenarioPart,
     Seconds,
     Share,
     field,
@@ -65,7 +65,7 @@ FORMERLY = {"cheapest": "keep"}
 
 
 def _by_present_name(value: object) -> object:
-    """A rule's present name for a former one; anything else as it is.
+    """Return a rule's present name for a former one; anything else as it is.
 
     >>> _by_present_name("cheapest"), _by_present_name("drop")
     ('keep', 'drop')
@@ -79,7 +79,7 @@ Whole = Annotated[int, Field(ge=1, le=4096)]
 Sizes = Annotated[tuple[Whole, ...], Field(min_length=1, max_length=64)]
 
 
-class GpuLawSpec(Part):
+class GpuLawSpec(ScenarioPart):
     """Seconds on the GPU at batch b and g vGPUs.
 
     max(``floor``, (``constant`` + ``per_query`` · b) / g^``exponent``).
@@ -91,14 +91,14 @@ class GpuLawSpec(Part):
     exponent: Exponent = field(0.94, "Exponent", "1: twice the vGPUs, half the time; 0: more never help.")
 
 
-class CpuLawSpec(Part):
+class CpuLawSpec(ScenarioPart):
     """Seconds on the CPU at batch b and v vCPUs: b · (``serial`` + ``parallel`` / v)."""
 
     parallel: Seconds = field(0.0, "Parallel", "Time of a query that more vCPUs shorten.")
     serial: Seconds = field(0.0, "Serial", "Time of a query that more vCPUs do not shorten.")
 
 
-class TimeRow(Part):
+class TimeRow(ScenarioPart):
     """A row of a table of times."""
 
     batch: Whole = field(..., "Batch", "Jobs of the batch.")
@@ -107,7 +107,7 @@ class TimeRow(Part):
     time: PositiveSeconds = field(..., "Time", "That it takes in all.")
 
 
-class FunctionSpec(Part):
+class FunctionSpec(ScenarioPart):
     """A function; its times are by one of ``gpu``, ``table``, ``network`` and ``profile``."""
 
     gpu: GpuLawSpec | None = field(None, "Time on the GPU", "By a law.", none="not by a law")
@@ -146,7 +146,7 @@ class FunctionSpec(Part):
         return self
 
 
-class ConfigurationsSpec(Part):
+class ConfigurationsSpec(ScenarioPart):
     """The configurations of a batch: every combination of the three."""
 
     batch: Sizes = field((1, 2, 3, 4, 6, 8, 12, 16), "Batch sizes", "Jobs that a batch may hold.")
@@ -168,7 +168,7 @@ def _asking(name: str) -> tuple[str, Any]:
     return "mode", lambda: [way.name for way in WAYS.values() if name in way.asks]
 
 
-class SharingSpec(Part):
+class SharingSpec(ScenarioPart):
     """The sharing of a GPU."""
 
     mode: Annotated[str, one_of(lambda: WAYS)] = field(
@@ -200,7 +200,7 @@ class SharingSpec(Part):
     clients: int = field(48, "Clients", "MPS clients of a GPU at most. 48: NVIDIA's limit.", ge=1, le=48)
 
 
-class PricesSpec(Part):
+class ServerlessPricesSpec(ScenarioPart):
     """US dollars an hour, and as of when."""
 
     vcpu_hour: Annotated[float, Field(ge=0, le=1e6)] = field(
@@ -221,7 +221,7 @@ class PricesSpec(Part):
     )
 
 
-class TransferSpec(Part):
+class TransferSpec(ScenarioPart):
     """Seconds to fetch an input: latency + bytes / bandwidth, from the same invoker or from another."""
 
     remote: Literal["alone", "network"] = field(
@@ -245,7 +245,7 @@ class TransferSpec(Part):
     )
 
 
-class MemorySpec(Part):
+class MemorySpec(ScenarioPart):
     """Memory of nodes, which containers hold from their start to their end."""
 
     limit: Literal["none", "gpus", "node"] = field(
@@ -272,7 +272,7 @@ class MemorySpec(Part):
     )
 
 
-class ContainersSpec(Part):
+class ContainersSpec(ScenarioPart):
     """Containers of a function on an invoker."""
 
     warm: Annotated[int, Field(ge=0, le=48)] = field(
@@ -314,7 +314,7 @@ def _orders(*orders: tuple[Place, ...]) -> dict[tuple[Place, ...], str]:
     return {order: ", ".join(order).replace("-", " ") for order in orders}
 
 
-class DispatchSpec(Part):
+class DispatchSpec(ScenarioPart):
     """The choice of an invoker for a batch, and what happens when none has room."""
 
     first: tuple[Literal["home", "warm", "walk", "most-free"], ...] = field(
@@ -370,7 +370,7 @@ class DispatchSpec(Part):
     )
 
 
-class IntervalSpec(Part):
+class IntervalSpec(ScenarioPart):
     """Calls of all applications together come at gaps drawn uniformly from ``least`` to ``most``."""
 
     least: Seconds = field(..., "Shortest gap", "The shortest time from a call to the next.")
@@ -388,7 +388,7 @@ class IntervalSpec(Part):
         return 2 / (self.least + self.most)
 
 
-class ServerlessSpec(Part):
+class ServerlessSpec(ScenarioPart):
     """Everything that makes the workload's workflows serverless applications.
 
     A function of which only the time T at the smallest configuration is known takes on the GPU
@@ -425,7 +425,7 @@ class ServerlessSpec(Part):
         "source says how much; assumed.",
     )
     sharing: SharingSpec = field(SharingSpec(), "GPU sharing", "How functions share a GPU.")
-    prices: PricesSpec = field(PricesSpec(), "Prices", "Of what batches hold.")
+    prices: ServerlessPricesSpec = field(ServerlessPricesSpec(), "Prices", "Of what batches hold.")
     idle_cost: Annotated[Share, Field(ge=0, le=1)] = field(
         0.0,
         "Idle containers pay",

@@ -321,7 +321,7 @@ def _is_header(row: Sequence[str]) -> bool:
 
 
 def read_azure_functions(data: bytes, filename: str, where: Where | None = None) -> Floats:
-    """The Azure Functions trace of 2019: minute counts, summed over all rows or of one function.
+    """Return the Azure Functions trace of 2019: minute counts, summed over all rows or of one function.
 
     ``where``: a column and its value, such as one ``HashFunction``; all functions together without it.
     """
@@ -360,7 +360,7 @@ def _add_counts(counts: Ints, row: list[str], minutes: Mapping[int, int], where:
 
 
 def _minute(name: str, filename: str) -> int:
-    """The minute that a column counts, checked before there is room for so many."""
+    """Return the minute that a column counts, checked before there is room for so many."""
     if len(name) > 9 or int(name) > MOST_MINUTES:
         raise SimulationError(
             f"Trace {filename!r}: minute {name[:20]} in its header is more than {MOST_MINUTES} (a year); "
@@ -396,7 +396,7 @@ ReadTrace = Callable[[str, Where | None, Clock], Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TraceWindow:
     """A part of a trace in seconds from its first row."""
 
     start_s: float
@@ -413,24 +413,24 @@ def recorded_s(times: Floats) -> float:
     return float(times[-1] + gap)
 
 
-def _window_of(spec: ArrivalsSpec, times: Floats) -> Window:
-    """The part that a row replays of a trace with these instants."""
+def _window_of(spec: ArrivalsSpec, times: Floats) -> TraceWindow:
+    """Return the part that a row replays of a trace with these instants."""
     whole = recorded_s(times)
     if not spec.start < whole:
         raise SimulationError(
             f"Trace {spec.trace!r}: start={spec.start:g} s is not within its {whole:.6g} s; start earlier."
         )
-    return Window(spec.start, whole - spec.start if spec.length is None else spec.length)
+    return TraceWindow(spec.start, whole - spec.start if spec.length is None else spec.length)
 
 
 def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
-    """The arrival process of row ``index`` of the workload, those of language models last.
+    """Return the arrival process of row ``index`` of the workload, those of language models last.
 
     Raises ``SimulationError`` when its trace cannot be read, or no arrival lies in the part that it replays.
     """
     spec = scenario.rows[index].arrivals
     times: Floats = np.zeros(0)
-    window, group = Window(0.0, 0.0), ""
+    window, group = TraceWindow(0.0, 0.0), ""
     if spec.trace is not None:
         times = read(spec.trace, None, spec.clock)
         if spec.divided:
@@ -457,7 +457,7 @@ def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
 
 
 def _part(scenario: Scenario, index: int, read: ReadTrace) -> Floats:
-    """The instants that are the row's, in the whole trace."""
+    """Return the instants that are the row's, in the whole trace."""
     rows = scenario.rows
     row, name = rows[index], rows[index].arrivals.trace or ""
     clock = row.arrivals.clock
@@ -473,8 +473,8 @@ def _part(scenario: Scenario, index: int, read: ReadTrace) -> Floats:
     return times[(drawn >= low) & (drawn < low + row.arrivals.share)]
 
 
-def _inside(times: Floats, window: Window, label: str, spec: ArrivalsSpec) -> Floats:
-    """The instants in the window, from its start."""
+def _inside(times: Floats, window: TraceWindow, label: str, spec: ArrivalsSpec) -> Floats:
+    """Return the instants in the window, from its start."""
     inside = times[(times >= window.start_s) & (times < window.start_s + window.length_s)] - window.start_s
     if not len(inside):
         which = f" with {spec.value or label!r} in column {spec.column!r}" if spec.column else ""

@@ -17,9 +17,9 @@ from nona.scenario.values import (
     Fraction,
     Name,
     NamedEntries,
-    Part,
     PositiveSeconds,
     Rate,
+    ScenarioPart,
     Seconds,
     Share,
     Time,
@@ -34,7 +34,7 @@ _BATCHED = re.compile(r"(.+) \(batch size (\d{1,6})\)")
 
 
 def batch_of(name: str) -> tuple[str, int | None]:
-    """A model's own name and its batch size, ``None`` where the name has none.
+    """Return a model's own name and its batch size, ``None`` where the name has none.
 
     >>> batch_of("resnet50 (batch size 64)"), batch_of("A3C")
     (('resnet50', 64), ('A3C', None))
@@ -44,7 +44,7 @@ def batch_of(name: str) -> tuple[str, int | None]:
 
 
 def with_batch(model: str, batch: int | str | None) -> str:
-    """The name of a model at a batch size.
+    """Return the name of a model at a batch size.
 
     >>> with_batch("LM", 5), with_batch("A3C", None), with_batch("A3C", "")
     ('LM (batch size 5)', 'A3C', 'A3C')
@@ -52,7 +52,7 @@ def with_batch(model: str, batch: int | str | None) -> str:
     return f"{model} (batch size {batch})" if batch else model
 
 
-class ProfilesSpec(Part):
+class ProfilesSpec(ScenarioPart):
     """The four CSV files of one's own applications; columns as in those that ship."""
 
     applications: Name = field("applications.csv", "Applications", "The file of applications.")
@@ -62,7 +62,7 @@ class ProfilesSpec(Part):
 
 
 def _workload(value: object) -> object:
-    """The number of a workload that ships may be written as one."""
+    """Return the number of a workload that ships may be written as one."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -74,7 +74,7 @@ WorkloadName = Annotated[Name, BeforeValidator(_workload), PlainSerializer(_numb
 MOST_TICK_S, MOST_RESTART_S = 86_400, 3_600
 
 
-class ElasticSpec(Part):
+class ElasticSpec(ScenarioPart):
     """Elastic jobs on the cluster's servers, which are nodes that are all alike."""
 
     workload: WorkloadName = field(
@@ -177,7 +177,7 @@ LongTime = Annotated[float, *quantity("time"), Field(gt=0, le=1e9)]
 Factor = Annotated[float, Field(ge=1, le=100)]
 
 
-class EstimatorSpec(Part):
+class EstimatorSpec(ScenarioPart):
     """Rates of jobs on the same GPUs are estimated from a few profiled pairs, until they were measured."""
 
     profiled: Annotated[Share, Field(gt=0, le=1)] = field(
@@ -187,7 +187,7 @@ class EstimatorSpec(Part):
     ridge: float = field(0.01, "Ridge", "Weight of the ridge penalty in the matrix completion.", gt=0, le=100)
 
 
-class EstimatesSpec(Part):
+class EstimatesSpec(ScenarioPart):
     """Policies see users' claims T·e^noise instead of the rates T."""
 
     error: Factor = field(
@@ -218,7 +218,7 @@ class EstimatesSpec(Part):
     )
 
 
-class MovesSpec(Part):
+class MovesSpec(ScenarioPart):
     """The cost of a change of GPUs: a checkpoint is saved, sent and loaded, then the job warms up."""
 
     save: Bandwidth = field(1e9, "Saving", "Bandwidth at which a checkpoint is saved.")
@@ -246,7 +246,7 @@ class MovesSpec(Part):
     )
 
 
-class FailuresSpec(Part):
+class FailuresSpec(ScenarioPart):
     """Nodes fail after exponential times; a job goes on from its last checkpoint."""
 
     mtbf: LongTime = field(7 * 86400.0, "Mean time between failures", "Of one node; exponential.")
@@ -260,7 +260,7 @@ class FailuresSpec(Part):
     )
 
 
-class RegionsSpec(Part):
+class RegionsSpec(ScenarioPart):
     """Regions of the servers, far apart; a job runs in one at a time."""
 
     groups: dict[Name, Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]] = field(
@@ -290,7 +290,7 @@ Positive = Annotated[float, Field(gt=0, le=1e15)]
 Price = Annotated[float, Field(ge=0, le=1e6)]
 
 
-class TrainingJobSpec(Part):
+class TrainingJobSpec(ScenarioPart):
     """A job given in the scenario."""
 
     name: Name = field(..., "Name", "Unique among the jobs.")
@@ -352,7 +352,7 @@ class TrainingJobSpec(Part):
         return self
 
 
-class GenerateSpec(Part):
+class GenerateSpec(ScenarioPart):
     """Jobs drawn as Gavel's generator draws them."""
 
     jobs: int = field(120, "Jobs", "How many jobs arrive in each run.", ge=1, le=100_000)
@@ -386,7 +386,7 @@ class GenerateSpec(Part):
         return self
 
 
-class EntitySpec(Part):
+class EntitySpec(ScenarioPart):
     """A team."""
 
     weight: Positive = field(1.0, "Weight", "A team of weight 2 deserves twice the share.")
@@ -395,7 +395,7 @@ class EntitySpec(Part):
     )
 
 
-class TrainingSpec(Part):
+class TrainingSpec(ScenarioPart):
     """Everything about long jobs on this cluster."""
 
     trace: Name | None = field(

@@ -10,14 +10,14 @@ from pydantic_core import PydanticCustomError
 
 from nona.scenario.file import parse_part, scenario_text
 from nona.scenario.training import EntitySpec, LongSeconds, Positive, Price
-from nona.scenario.values import Name, Part, field
+from nona.scenario.values import Name, ScenarioPart, field
 
 Throughput = Annotated[float, Field(ge=0, le=1e12)]
 Gpus = Annotated[int, Field(ge=0, le=1_000_000)]
 WHAT = "Question"
 
 
-class QuestionJob(Part):
+class QuestionJob(ScenarioPart):
     """A job at this moment."""
 
     name: Name = field(..., "Name", "Unique among the jobs.")
@@ -41,7 +41,7 @@ class QuestionJob(Part):
     entity: str = field("", "Team", "One of the entities.", max_length=200)
 
 
-class QuestionPair(Part):
+class QuestionPair(ScenarioPart):
     """Two jobs on the same GPUs."""
 
     jobs: tuple[Name, Name] = field(..., "Jobs", "Names of the two.")
@@ -50,7 +50,7 @@ class QuestionPair(Part):
     )
 
 
-class QuestionSpec(Part):
+class QuestionSpec(ScenarioPart):
     """GPUs and the jobs that share them."""
 
     workers: dict[Name, Gpus] = field(..., "GPUs", "How many there are of each type.")

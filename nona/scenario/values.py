@@ -25,7 +25,7 @@ def field(
     none: str = "",
     **bounds: Any,
 ) -> Any:
-    """A field of the scenario, with the words that forms, options, errors and documents say of it.
+    """Return a field of the scenario, with the words that forms, options, errors and documents say of it.
 
     ``about`` says the effect and, where it has one, the source of the default; ``choices`` has the words of
     values; ``when`` names the field beside it and its values (or a function that returns them) with which
@@ -36,13 +36,13 @@ def field(
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class QuantityField:
     """Marks a field as a quantity of a dimension."""
 
     dimension: Dimension
 
 
-def quantity(dimension: Dimension) -> tuple[BeforeValidator, PlainSerializer, Measured]:
+def quantity(dimension: Dimension) -> tuple[BeforeValidator, PlainSerializer, QuantityField]:
     """Return the parser and the formatter of a quantity of a dimension, with its unit, and the dimension."""
 
     def parse(value: object) -> float:
@@ -54,7 +54,7 @@ def quantity(dimension: Dimension) -> tuple[BeforeValidator, PlainSerializer, Me
     def dump(value: float) -> str | float:
         return quantity_text(value, dimension)
 
-    return BeforeValidator(parse), PlainSerializer(dump, return_type=str | float), Measured(dimension)
+    return BeforeValidator(parse), PlainSerializer(dump, return_type=str | float), QuantityField(dimension)
 
 
 def _name(value: str) -> str:
@@ -90,7 +90,7 @@ Fraction = Annotated[float, *quantity("fraction"), Field(ge=0, lt=1)]
 Scv = Annotated[float, Field(ge=0, le=1000)]
 
 
-class Part(BaseModel):
+class ScenarioPart(BaseModel):
     """Immutable; unknown keys and numbers that are not finite are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
@@ -111,7 +111,7 @@ Warmup = Annotated[Literal["auto", "mser"] | int, BeforeValidator(_warmup)]
 
 
 def named_entry(value: object) -> object:
-    """An entry that a file may write as a name, or as a name with its options.
+    """Return an entry that a file may write as a name, or as a name with its options.
 
     >>> named_entry("expert"), named_entry({"expert": {"table": 1}})
     ({'name': 'expert'}, {'name': 'expert', 'options': {'table': 1}})
@@ -129,7 +129,7 @@ def named_text(value: Any) -> Any:
     return {value.name: value.options} if value.options else value.name
 
 
-class NamedSpec(Part):
+class NamedSpec(ScenarioPart):
     """A scheduler or policy by name, with its options; in a file also just the name."""
 
     name: Name = field(..., "Name", "Of a scheduler or policy, see `nona schedulers`.")
@@ -150,6 +150,6 @@ NamedEntries = tuple[Annotated[NamedSpec, BeforeValidator(named_entry), PlainSer
 
 
 def named(title: str, about: str, names: str) -> Any:
-    """A field of :data:`NamedEntries`, at least one; ``names`` by default."""
+    """Return a field of :data:`NamedEntries`, at least one; ``names`` by default."""
     entries = tuple(NamedSpec(name=name) for name in names.split())
     return field(entries, title, about, min_length=1, max_length=50)

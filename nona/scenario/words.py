@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from nona.core.units import Dimension, quantity_text
 from nona.scenario.schema import Scenario
-from nona.scenario.values import Measured, Part
+from nona.scenario.values import QuantityField, ScenarioPart
 
 Place = Sequence[str | int]
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
@@ -60,7 +60,7 @@ class Words:
         words = dict(self.given() if callable(self.given) else self.given)
         return {name: words.get(name, str(name)) for name in self.names} | words
 
-    def counts(self, beside: Part) -> bool:
+    def counts(self, beside: ScenarioPart) -> bool:
         """Return whether the field counts, given the part in which it stands."""
         if self.when is None:
             return True
@@ -87,7 +87,7 @@ class Words:
             return str(value).lower()
         if isinstance(value, float):
             return self._number(value)
-        return "" if value == {} or isinstance(value, Part) else str(value)
+        return "" if value == {} or isinstance(value, ScenarioPart) else str(value)
 
     def _number(self, value: float) -> str:
         if self.dimension == "fraction":
@@ -98,7 +98,7 @@ class Words:
 
 
 def inside(text: str) -> str:
-    """A title or sentence as it stands inside of another.
+    """Return a title or sentence as it stands inside of another.
 
     >>> inside("Keep alive"), inside("SLO factor")
     ('keep alive', 'SLO factor')
@@ -107,7 +107,7 @@ def inside(text: str) -> str:
 
 
 def path_of(place: str | Place) -> tuple[str | int, ...]:
-    """The steps to a place, which may be written with dots or as errors write it.
+    """Return the steps to a place, which may be written with dots or as errors write it.
 
     >>> path_of("workload[0].slo"), path_of("workload.0.slo")
     (('workload', 0, 'slo'), ('workload', 0, 'slo'))
@@ -118,8 +118,8 @@ def path_of(place: str | Place) -> tuple[str | int, ...]:
     return tuple(int(step) if step.isdigit() else step for step in steps)
 
 
-def words(place: str | Place, whole: type[Part] = Scenario) -> Words:
-    """The words of the field at a place; numbers and names of entries are passed over.
+def words(place: str | Place, whole: type[ScenarioPart] = Scenario) -> Words:
+    """Return the words of the field at a place; numbers and names of entries are passed over.
 
     >>> words("workload[0].slo").title, words(("serverless", "containers", "warm")).bounds_text
     ('SLO', 'at least 0, at most 48')
@@ -132,7 +132,7 @@ def words(place: str | Place, whole: type[Part] = Scenario) -> Words:
     for step in path_of(place):
         if wording is not None and wording.several and not entered:
             entered = True
-        elif issubclass(part, Part):
+        elif issubclass(part, ScenarioPart):
             wording, entered = fields_of(part)[str(step)], False
             part = wording.kind
         else:
@@ -153,12 +153,14 @@ def at(scenario: Scenario, place: str | Place) -> Any:
     node: Any = scenario
     for step in path_of(place):
         if node is not None:
-            node = getattr(node, str(step)) if isinstance(node, Part) else node[step]
+            node = getattr(node, str(step)) if isinstance(node, ScenarioPart) else node[step]
     return node
 
 
 def title_of(place: str | Place) -> str:
-    """The title of the field at a place, of an entry the title of its mapping; else the last name there.
+    """Return the title of the field at a place, of an entry the title of its mapping.
+
+    Else the last name there.
 
     >>> title_of("workload[0].slo"), title_of("cost.given.my_model"), title_of("no.field")
     ('SLO', 'Times in files', 'field')
@@ -170,16 +172,16 @@ def title_of(place: str | Place) -> str:
 
 
 @cache
-def fields_of(part: type[Part]) -> Mapping[str, Words]:
-    """The fields of a part in their order."""
+def fields_of(part: type[ScenarioPart]) -> Mapping[str, Words]:
+    """Return the fields of a part in their order."""
     return {name: _words(info) for name, info in part.model_fields.items()}
 
 
-def parts(part: type[Part] = Scenario, place: str = "") -> Iterator[tuple[str, type[Part]]]:
+def parts(part: type[ScenarioPart] = Scenario, place: str = "") -> Iterator[tuple[str, type[ScenarioPart]]]:
     """Each part of a scenario with its place, ``workload[].arrivals``, in the order of the schema."""
     yield place, part
     for name, wording in fields_of(part).items():
-        if issubclass(wording.kind, Part):
+        if issubclass(wording.kind, ScenarioPart):
             yield from parts(wording.kind, f"{place}.{name}".lstrip(".") + "[]" * wording.several)
 
 
@@ -193,7 +195,7 @@ def _words(info: FieldInfo) -> Words:
     names = tuple(name for one in members if get_origin(one) is Literal for name in get_args(one))
     kind = str if names else get_origin(kind) or kind
     bounds = {key: getattr(mark, key) for mark in marks for key in _BOUNDS if hasattr(mark, key)}
-    dimension = next((m.dimension for m in marks if isinstance(m, Measured)), None)
+    dimension = next((m.dimension for m in marks if isinstance(m, QuantityField)), None)
     return Words(
         title=info.title or "",
         about=info.description or "",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import model_validator
 
-from nona.core.document import Document, Figure, Outcome, read_without
+from nona.core.document import Document, Figure, RunResult, read_without
 from nona.serverless.results import ServerlessReport
 
 
@@ -50,7 +50,7 @@ class Layouts(Document):
     rows: Mapping[str, tuple[LayoutBatch, ...]]
 
 
-class ServerlessOutcome(Outcome):
+class ServerlessOutcome(RunResult):
     """The result of a simulation for page and exports: its report and GPU layouts.
 
     ``about`` is its provenance.
@@ -71,7 +71,7 @@ class PolicySoFar(Document):
     completed: int
 
 
-class Snapshot(Document):
+class PlatformSnapshot(Document):
     """The platform at one instant: jobs per AFW queue; free vCPUs, free and stranded vGPUs per invoker.
 
     ``completed``: calls so far, of which ``hits`` within their SLO.
@@ -98,7 +98,7 @@ class PlatformLive(Document):
     order: tuple[str, ...]
     policies: Mapping[str, PolicySoFar]
     focus: str
-    snapshot: Snapshot | None
+    snapshot: PlatformSnapshot | None
 
 
 class CutRow(Document):
@@ -109,7 +109,7 @@ class CutRow(Document):
     cost: int
 
 
-class SearchStep(Document):
+class EsgStep(Document):
     """One step: the path taken up, its least time and cost, what it opened, the cost blade, sentences.
 
     ``best`` is its rank if it is complete, else 0.
@@ -133,13 +133,13 @@ class BestPath(Document):
     ms: float
 
 
-class SearchSteps(Document):
+class EsgSteps(Document):
     """A search: ``labels`` number of a configuration → short and full text; ``all`` steps, some are kept."""
 
     functions: tuple[str, ...]
     labels: Mapping[str, tuple[str, str]]
     limit_ms: float
     start: CutRow | None
-    steps: tuple[SearchStep, ...]
+    steps: tuple[EsgStep, ...]
     all: int
     best: tuple[BestPath, ...]

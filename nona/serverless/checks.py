@@ -225,7 +225,7 @@ def _never(ended_s: Floats) -> Floats:
 
 
 def _containers(records: ServerlessRecords, lives: ContainerLives) -> Check:
-    """Starting ahead, serving batches and waiting fill each container's life from birth to end."""
+    """Return starting ahead, serving batches and waiting fill each container's life from birth to end."""
     pieces = pieces_of(records, lives)
     wrong = tiled(lives, pieces, records.stopped_s)
     life_s = float((gone_s(lives, records.stopped_s) - lives.born_s).sum())

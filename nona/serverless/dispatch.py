@@ -71,7 +71,7 @@ def home_invoker(name: str, n: int) -> tuple[int, int]:
 
 
 def walk(home: int, step: int, n: int) -> tuple[int, ...]:
-    """The invokers in the order in which they are asked.
+    """Return the invokers in the order in which they are asked.
 
     >>> walk(3, 3, 10)
     (3, 6, 9, 2, 5, 8, 1, 4, 7, 0)

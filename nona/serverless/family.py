@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nona.core.family import Compiled, Family, PageEntry, SavedResult, TaskKind
+from nona.core.family import Compiled, Family, PageEntry, ResultKind, TaskKind
 
 _PARTS = ("cluster", "workload", "models", "simulation", "seed", "serverless")
 
@@ -23,7 +23,7 @@ SERVERLESS = Family(
         TaskKind("serverless-nodes", "search for nodes", _PARTS, "nona.app.tasks.serverless:find_nodes"),
     ),
     saved=(
-        SavedResult(
+        ResultKind(
             "serverless",
             "serverless run",
             "nona.serverless.chart_data:ServerlessOutcome",

@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 
 from nona.cluster.hardware.table_file import Row, shipped_table
-from nona.cluster.sharing.pool import Configuration
+from nona.cluster.sharing.pool import BatchConfiguration
 from nona.core.arrays import Floats, Ints
 from nona.core.errors import CostError, SimulationError
 from nona.models.cost.options import PER_QUERY
@@ -39,10 +39,10 @@ class ConfigurationSpace:
 
     >>> space = grid([1, 2], [1], [1, 7])
     >>> len(space), space[0], space.vgpus.tolist(), space.smallest
-    (4, Configuration(batch=1, vcpus=1, vgpus=1), [1, 7, 1, 7], 0)
+    (4, BatchConfiguration(batch=1, vcpus=1, vgpus=1), [1, 7, 1, 7], 0)
     """
 
-    configurations: tuple[Configuration, ...]
+    configurations: tuple[BatchConfiguration, ...]
 
     def __post_init__(self) -> None:
         if not self.configurations:
@@ -56,7 +56,7 @@ class ConfigurationSpace:
     def __len__(self) -> int:
         return len(self.configurations)
 
-    def __getitem__(self, number: int) -> Configuration:
+    def __getitem__(self, number: int) -> BatchConfiguration:
         return self.configurations[number]
 
     @cached_property
@@ -80,13 +80,13 @@ class ConfigurationSpace:
         return 0
 
     @cached_property
-    def number(self) -> dict[Configuration, int]:
+    def number(self) -> dict[BatchConfiguration, int]:
         return {c: i for i, c in enumerate(self.configurations)}
 
 
 def grid(batch: Sequence[int], vcpus: Sequence[int], vgpus: Sequence[int]) -> ConfigurationSpace:
     """Every combination of the sizes given."""
-    every = {Configuration(b, v, g) for b in batch for v in vcpus for g in vgpus}
+    every = {BatchConfiguration(b, v, g) for b in batch for v in vcpus for g in vgpus}
     return ConfigurationSpace(tuple(sorted(every)))
 
 
@@ -114,7 +114,7 @@ class GpuLaw:
         return max(self.floor_s, (self.constant_s + self.per_query_s * batch) / float(vgpus**self.exponent))
 
     def scaled(self, factor: float) -> GpuLaw:
-        """The law of ``factor`` times the seconds.
+        """Return the law of ``factor`` times the seconds.
 
         >>> GpuLaw(2.0, floor_s=1.0).scaled(0.5)
         GpuLaw(per_query_s=1.0, floor_s=0.5, constant_s=0.0, exponent=0.94)
@@ -156,7 +156,7 @@ class TableTimes:
     A configuration that the table lacks cannot be chosen: its time is infinite.
     """
 
-    rows: Mapping[Configuration, float]
+    rows: Mapping[BatchConfiguration, float]
 
     def seconds(self, space: ConfigurationSpace) -> tuple[Floats, Floats]:
         """(C,) seconds on the CPU (0), (C,) seconds on the GPU."""
@@ -227,7 +227,7 @@ DEFAULT_LAW = DefaultLaw()
 
 
 def default_times(smallest_s: float, law: DefaultLaw = DEFAULT_LAW) -> LawTimes:
-    """The default law of a function that takes ``smallest_s`` at the smallest configuration.
+    """Return the default law of a function that takes ``smallest_s`` at the smallest configuration.
 
     >>> times = default_times(1.0)
     >>> round(times.cpu.seconds(1, 1) + times.gpu.seconds(1, 1), 12), round(times.gpu.seconds(1, 7), 12)
@@ -275,7 +275,7 @@ def network_names() -> tuple[str, ...]:
 
 
 def network_law(name: str) -> GpuLaw:
-    """The law fitted to the measurements of the network ``name``.
+    """Return the law fitted to the measurements of the network ``name``.
 
     >>> round(1e3 * network_law("vgg16").seconds(1, 1), 1)
     8.0
@@ -284,7 +284,7 @@ def network_law(name: str) -> GpuLaw:
 
 
 def shipped_network(name: str) -> Function:
-    """The measured network ``name`` as a function.
+    """Return the measured network ``name`` as a function.
 
     Raises ``CostError`` when it was not measured.
     """
@@ -301,7 +301,9 @@ def shipped_network(name: str) -> Function:
 
 
 def shipped_function(name: str, law: DefaultLaw = DEFAULT_LAW) -> Function | None:
-    """The shipped function ``name``; ESG's with times by the default law. ``None`` where there is none.
+    """Return the shipped function ``name``.
+
+    ESG's with times by the default law. ``None`` where there is none.
 
     >>> shipped_function("deblur").cold_start_s, shipped_function("bert").confirmed
     (22.343, ('measured',))

@@ -23,7 +23,7 @@ import numpy as np
 
 from nona.core.arrays import Bools, Floats
 from nona.core.statistics import Interval, mean_interval, percentile, without_nan
-from nona.core.verdict import Counts, estimate_of, share_within
+from nona.core.verdict import HitCounts, estimate_of, share_within
 from nona.queries.simulation.sizes import MARKS
 from nona.queries.simulation.steady_state import BACKLOG, MATERIAL, SIGNIFICANT, UNUSUAL, part_run
 from nona.serverless import occupation
@@ -58,7 +58,7 @@ class CallMeasures:
 
 @dataclass(frozen=True, slots=True)
 class RunMeasures:
-    """Measures of one run; its fields are those of :class:`~nona.serverless.results.PolicyOutcome`."""
+    """Measures of one run, with the fields of :class:`~nona.serverless.results.ServerlessPolicyResult`."""
 
     all: CallMeasures
     applications: tuple[CallMeasures, ...]
@@ -263,8 +263,10 @@ def judge(system: ServerlessSystem, records: ServerlessRecords) -> tuple[str, st
 STATES = ("stable", "backlogged", "overloaded")  # from good to bad
 
 
-def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) -> serverless.PolicyOutcome:
-    """The outcome of a policy's replications, of which there is at least one.
+def summarise(
+    system: ServerlessSystem, records: Sequence[ServerlessRecords]
+) -> serverless.ServerlessPolicyResult:
+    """Return the outcome of a policy's replications, of which there is at least one.
 
     The state is the worst of the replications; a mean is that of the replications.
     """
@@ -276,7 +278,7 @@ def summarise(system: ServerlessSystem, records: Sequence[ServerlessRecords]) ->
         return mean_interval([value(run) for run in runs])
 
     latency = [r.all.latency_s for r in runs]
-    return serverless.PolicyOutcome(
+    return serverless.ServerlessPolicyResult(
         state=state,
         state_reason=reason,
         replications=len(records),
@@ -379,7 +381,7 @@ def _spread(values: Sequence[tuple[float, ...]]) -> serverless.Spread:
 
 
 def _application(slo_s: float, runs: Sequence[CallMeasures]) -> serverless.ApplicationOutcome:
-    rate = estimate_of(Counts(tuple(of.calls for of in runs), tuple(of.hits for of in runs)))
+    rate = estimate_of(HitCounts(tuple(of.calls for of in runs), tuple(of.hits for of in runs)))
     return serverless.ApplicationOutcome(
         slo_s=slo_s,
         calls=sum(of.calls for of in runs),

@@ -13,9 +13,9 @@ from nona.core.arrays import Floats, Ints
 from nona.core.statistics import mean_interval
 from nona.queries.simulation.records import Check
 from nona.serverless.records import (
-    Batches,
     ContainerLives,
     ContainerPieces,
+    DispatchedBatches,
     ServerlessRecords,
     ended_or_stopped,
     gone_s,
@@ -41,7 +41,7 @@ class Leases:
     to_s: Floats
 
 
-def held_vgpus(system: ServerlessSystem, batches: Leases | Batches) -> Ints:
+def held_vgpus(system: ServerlessSystem, batches: Leases | DispatchedBatches) -> Ints:
     """Return the vGPUs (m,) of each batch: those of its configuration, or all of its fixed slice."""
     vgpus = system.space.vgpus[batches.configuration]
     if not WAYS.find(system.sharing.mode).fixed_layout:
@@ -151,7 +151,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def summarise_standing(runs: Sequence[StandingMeasures]) -> StandingOutcome | None:
-    """The means of the replications of a policy; ``None`` where no instances stand."""
+    """Return the means of the replications of a policy; ``None`` where no instances stand."""
     if not runs:
         return None
     busy = mean_interval([r.busy for r in runs]).mean
@@ -185,7 +185,7 @@ class ContainerTime:
 def pieces_of(
     records: ServerlessRecords, lives: ContainerLives
 ) -> tuple[ContainerPieces, ContainerPieces, ContainerPieces]:
-    """Starts ahead of a batch, batches (or instances that stood), and waits."""
+    """Start ahead of a batch, batches (or instances that stood), and waits."""
     use, stopped_s = leases(records), records.stopped_s
     container = lives.of_batch if records.instances is None else records.instances.container
     busy = ContainerPieces(container, use.from_s, use.to_s)
@@ -241,7 +241,7 @@ def most_bytes(memory: NodeMemory, records: ServerlessRecords, lives: ContainerL
 
 
 def memory_use(memory: NodeMemory, records: ServerlessRecords, lives: ContainerLives) -> MemoryUse:
-    """The use of the memory in the window of a run."""
+    """Return the use of the memory in the window of a run."""
     start_s, end_s = records.sums.start_s, records.sums.end_s
     node = np.array(memory.node_bytes, dtype=np.int64)
     needs = np.array(memory.container_bytes, dtype=np.int64)[lives.function]

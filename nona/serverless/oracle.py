@@ -30,7 +30,7 @@ import numpy as np
 
 from nona.core.arrays import Floats
 from nona.core.random_streams import RandomStreams
-from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.sharing import least_times
 from nona.serverless.system import LEAST_NOISE, Application, ServerlessSystem, calls, noise_factors
 
@@ -83,7 +83,7 @@ class Bound:
 
 
 def application_bounds(
-    system: ServerlessSystem, run: RunOptions | None = None, replications: int = 1
+    system: ServerlessSystem, run: PlatformRunOptions | None = None, replications: int = 1
 ) -> tuple[Bound, ...]:
     """The bound of each application, for the very calls that ``run`` measures, each with its own noise.
 
@@ -99,7 +99,7 @@ def application_bounds(
     )
 
 
-def oracle(system: ServerlessSystem, run: RunOptions | None = None, replications: int = 1) -> Bound:
+def oracle(system: ServerlessSystem, run: PlatformRunOptions | None = None, replications: int = 1) -> Bound:
     """The bound for the calls of all applications, as many of each as ``run`` measures, or by their rates.
 
     A share of hits is then a share of all calls, and those where they are cheapest come first. To set it
@@ -127,7 +127,7 @@ def _drawn(system: ServerlessSystem) -> list[Floats]:
     return noise
 
 
-def _measured(system: ServerlessSystem, run: RunOptions, replications: int) -> list[Floats]:
+def _measured(system: ServerlessSystem, run: PlatformRunOptions, replications: int) -> list[Floats]:
     """Noise (n, S) of the calls of each application that ``run`` measures in all replications."""
     by_application: list[list[Floats]] = [[] for _ in system.applications]
     for replication in range(run.replication, run.replication + replications):
@@ -139,7 +139,7 @@ def _measured(system: ServerlessSystem, run: RunOptions, replications: int) -> l
 
 
 def _bound(app: Application, noise: Floats, time_s: Floats, cost: Floats, share: float) -> Bound:
-    """The bound of one application: noise (n, S), times and costs (S, C)."""
+    """Return the bound of one application: noise (n, S), times and costs (S, C)."""
     prices = _prices(time_s, cost)
     finite = np.isfinite(time_s)
     time = np.where(finite, time_s, 0.0)

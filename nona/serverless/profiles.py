@@ -19,7 +19,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nona.cluster.sharing.pool import Configuration
+from nona.cluster.sharing.pool import BatchConfiguration
 from nona.core.errors import CostError
 from nona.core.foreign import CsvFile
 from nona.serverless.functions import ConfigurationSpace, TableTimes
@@ -51,7 +51,7 @@ class ProfileRow:
 
 
 def read_profile(data: bytes, what: str = "Profile") -> tuple[ProfileRow, ...]:
-    """The rows of a file, whichever of the three layouts it has; ``what`` is how errors call it.
+    """Return the rows of a file, whichever of the three layouts it has; ``what`` is how errors call it.
 
     Raises ``CostError`` for another layout, a cell that is not its column's, or two rows for the same.
 
@@ -78,7 +78,7 @@ def read_profile(data: bytes, what: str = "Profile") -> tuple[ProfileRow, ...]:
 
 
 def rows_of(rows: tuple[ProfileRow, ...], name: str, what: str = "Profile") -> tuple[ProfileRow, ...]:
-    """The rows of one model, at one percentile: the one nearest to the median.
+    """Return the rows of one model, at one percentile: the one nearest to the median.
 
     Raises ``CostError`` when the file has several models, and none is called ``name``.
     """
@@ -235,7 +235,7 @@ def profile_times(rows: Sequence[ProfileRow], space: ConfigurationSpace, parts: 
     return TableTimes({c: seconds for c, seconds in times.items() if seconds < math.inf})
 
 
-def _time(nested: Mapping[float, Mapping[float, Curve]], c: Configuration) -> float:
+def _time(nested: Mapping[float, Mapping[float, Curve]], c: BatchConfiguration) -> float:
     by_vcpus = {}
     for vcpus, by_size in nested.items():
         by_vgpus = {vgpus: between(curve, c.batch) for vgpus, curve in by_size.items()}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nona.core.arrays import Bools, Floats, Ints
-from nona.serverless.chart_data import Snapshot
+from nona.serverless.chart_data import PlatformSnapshot
 
 
 def ended_or_stopped(ended_s: Floats, stopped_s: float) -> Floats:
@@ -173,7 +173,7 @@ class Calls:
 
 
 @dataclass(frozen=True, eq=False)
-class Batches:
+class DispatchedBatches:
     """(m,) One entry per dispatched batch.
 
     ``application``, ``stage``, ``invoker``, ``gpu``, ``configuration``: numbers; ``configuration`` is that of
@@ -183,7 +183,7 @@ class Batches:
         queue; when the search began; when it got its resources; when it began to compute (after MIG set-up,
         cold start and transfer); when it ended. Resources are held from ``dispatched_s`` to ``ended_s``, and
         paid for that long. ``ended_s`` is ``nan`` if in flight.
-    ``slots``: bits of the vGPUs or memory slices held, see :class:`~nona.cluster.sharing.pool.Part`.
+    ``slots``: bits of the vGPUs or memory slices held, see :class:`~nona.cluster.sharing.pool.GpuPart`.
     ``cold``, ``missed``, ``forced``, ``local``: whether it waited for a cold start; whether what had been
         planned for it earlier could not be used; whether the smallest configuration was forced on it; how
         many of its jobs found all of their input on its invoker.
@@ -217,8 +217,9 @@ class Batches:
 class Instances:
     """(k,) One entry per instance that stood for an AFW queue, in the order in which they were started.
 
-    ``application``, ``stage``, ``invoker``, ``gpu``, ``configuration``, ``slots``: as of :class:`Batches`. An
-        instance holds its resources, and costs, from ``started_s`` to ``ended_s``.
+    ``application``, ``stage``, ``invoker``, ``gpu``, ``configuration``, ``slots``: as of
+    :class:`DispatchedBatches`.
+        An instance holds its resources, and costs, from ``started_s`` to ``ended_s``.
     ``started_s``, ``ready_s``, ``ended_s``: when it got its resources; when it could serve (after MIG set-up
         and cold start); when it gave everything back, ``nan`` for one that stood to the end.
     ``cold``, ``forced``: whether it had to start a container; whether the smallest configuration was forced.
@@ -274,11 +275,11 @@ class ServerlessRecords:
     policy: str
     replication: int
     calls: Calls
-    batches: Batches
+    batches: DispatchedBatches
     sums: WindowSums
     stopped_s: float
     seconds: float
-    snapshots: tuple[Snapshot, ...] = field(default=())
+    snapshots: tuple[PlatformSnapshot, ...] = field(default=())
     instances: Instances | None = None
     transfers: LinkTransfers | None = None
     containers: ContainerLives | None = None

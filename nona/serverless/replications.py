@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from nona.cluster.sharing.pool import Invoker
 from nona.core.compiled.build import is_ready
 from nona.core.compiled.families import compile_families
-from nona.core.experiments import Key, Listener, Shares, check_runs, run_work
+from nona.core.experiments import Key, RunListener, Shares, check_runs, run_work
 from nona.core.options import Options
 from nona.models.graph.dag import Dag
 from nona.scenario.arrivals import Arrivals
-from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
+from nona.serverless.engine.options import OnProgress, PlatformRunOptions, ServerlessProgress
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, grid
-from nona.serverless.policies.base import Policy
+from nona.serverless.policies.base import ConfigurationPolicy
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.records import ServerlessRecords
 from nona.serverless.system import Application, ServerlessSystem
@@ -39,10 +39,10 @@ def compile_loop() -> None:
     dag = Dag.from_edges(1, ())
     application = Application("app", ("stage",), (0,), dag, (0.0,), 1.0, 1.0, Arrivals())
     system = ServerlessSystem(grid([1], [1], [1]), (stage,), (application,), (Invoker(),))
-    simulate_serverless(system, get_policy("fixed"), {}, RunOptions(calls=1, warmup=0))
+    simulate_serverless(system, get_policy("fixed"), {}, PlatformRunOptions(calls=1, warmup=0))
 
 
-DEFAULT = RunOptions()
+DEFAULT = PlatformRunOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class ServerlessWork:
     """Work that every process receives once; ``reporting``: whether progress is wanted."""
 
     system: ServerlessSystem
-    policies: tuple[tuple[Policy, Options], ...]
-    run_options: RunOptions
+    policies: tuple[tuple[ConfigurationPolicy, Options], ...]
+    run_options: PlatformRunOptions
     reporting: bool
 
     def run(self, key: Key, on_progress: OnProgress | None) -> ServerlessRecords:
@@ -62,8 +62,8 @@ class ServerlessWork:
 
 def run_policies(
     system: ServerlessSystem,
-    policies: Sequence[tuple[Policy, Options]],
-    run: RunOptions = DEFAULT,
+    policies: Sequence[tuple[ConfigurationPolicy, Options]],
+    run: PlatformRunOptions = DEFAULT,
     replications: int = 5,
     workers: int = 1,
     on_progress: OnProgress | None = None,
@@ -93,5 +93,5 @@ def run_policies(
             fraction = shares.add(key, progress.fraction)
             on_progress(replace(progress, fraction=fraction, own=progress.fraction))
 
-    records = run_work(work, keys, Listener(report), workers)
+    records = run_work(work, keys, RunListener(report), workers)
     return {p.name: tuple(records[k] for k in keys if k[0] == i) for i, (p, _) in enumerate(policies)}

@@ -130,7 +130,7 @@ class MemoryOutcome(Document):
     evictions: Estimate
 
 
-class PolicyOutcome(Document):
+class ServerlessPolicyResult(Document):
     """One policy; its state is the worst of the replications, see :mod:`nona.serverless.metrics`.
 
     ``cost_per_call_usd``, ``cost_per_hit_usd``: what the measured calls cost / their number, and / those that
@@ -199,7 +199,7 @@ class Oracle(Document):
     how: str
 
 
-class Setting(Document):
+class RunSetting(Document):
     """Setting of a run. ``warmup``: calls before the measured ones; ``options``: those of each policy.
 
     ``least_nodes``: so many any policy needs; ``None``, and not in the JSON, where there are as many.
@@ -231,12 +231,12 @@ class ServerlessReport(Document):
     share of SLOs kept, paired by replication, does not differ clearly from that of the best.
     """
 
-    policies: Mapping[str, PolicyOutcome]
+    policies: Mapping[str, ServerlessPolicyResult]
     oracle: Oracle | None
     checks: Mapping[str, bool]
     failed_checks: tuple[str, ...]
     seconds: float
-    setting: Setting
+    setting: RunSetting
     level: tuple[str, ...] = OptionalNames
 
     @field_validator("oracle", mode="before")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nona.cluster.sharing.pool import Configuration, Gpu
+from nona.cluster.sharing.pool import BatchConfiguration, Gpu
 from nona.cluster.sharing.registry import make_gpu
 from nona.core.arrays import Bools, Floats
 from nona.serverless.functions import Function, LawTimes
@@ -15,7 +15,7 @@ from nona.serverless.system import ServerlessSystem
 
 
 def kinds_of_gpu(system: ServerlessSystem) -> list[Gpu[Any]]:
-    """The rules for a GPU of each kind of invoker."""
+    """Return the rules for a GPU of each kind of invoker."""
     return [make_gpu(node, system.sharing) for node in dict.fromkeys(system.invokers)]
 
 
@@ -88,7 +88,7 @@ def least_times(system: ServerlessSystem) -> tuple[Floats, Floats]:
     return time_s, system.job_cost_at(time_s)
 
 
-def _timed(function: Function, own: Configuration, timed: Configuration, own_s: float) -> float:
+def _timed(function: Function, own: BatchConfiguration, timed: BatchConfiguration, own_s: float) -> float:
     times = function.times
     if not np.isfinite(own_s):
         return own_s

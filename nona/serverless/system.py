@@ -26,7 +26,7 @@ from nona.scenario.serverless import (
     ContainersSpec,
     DispatchSpec,
     IntervalSpec,
-    PricesSpec,
+    ServerlessPricesSpec,
     SharingSpec,
     TransferSpec,
 )
@@ -133,7 +133,7 @@ class ServerlessSystem:
     applications: tuple[Application, ...]
     invokers: tuple[Invoker, ...]
     sharing: SharingSpec = field(default_factory=SharingSpec)
-    prices: PricesSpec = field(default_factory=PricesSpec)
+    prices: ServerlessPricesSpec = field(default_factory=ServerlessPricesSpec)
     transfer: TransferSpec = field(default_factory=TransferSpec)
     containers: ContainersSpec = field(default_factory=ContainersSpec)
     dispatch: DispatchSpec = field(default_factory=DispatchSpec)
@@ -240,7 +240,9 @@ LEAST_NOISE = 0.1  # of a factor on times
 
 
 def calls(system: ServerlessSystem, count: int, replication: int = 0) -> tuple[Floats, Ints]:
-    """The first ``count`` calls: (count,) arrival instants in seconds, increasing; (count,) applications.
+    """Return the first ``count`` calls: (count,) arrival instants in seconds, increasing.
+
+    (count,) applications.
 
     Without ``interval`` every application has its own stream of arrivals and these are merged; calls
     of one instant are in order of application. With it gaps are uniform, and each call is of an

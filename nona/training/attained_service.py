@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from nona.core.errors import SimulationError
-from nona.core.options import Setting
+from nona.core.options import PolicyOption
 
 SCALE = 10**6
 MORE = 1.0
@@ -188,14 +188,14 @@ class AttainedQueues:
         self._queues[queue].append(number)
 
 
-STARVATION = Setting(
+STARVATION = PolicyOption(
     0.0,
     "a preempted job returns to the first queue after waiting this many times what it executed; 0: never",
 )
 
 
 def limits_of(owner: str, text: object) -> tuple[float, ...]:
-    """The limits between queues from an option's text: numbers, ascending, with commas.
+    """Return the limits between queues from an option's text: numbers, ascending, with commas.
 
     >>> limits_of("Policy 'x'", "3250, 7200")
     (3250.0, 7200.0)

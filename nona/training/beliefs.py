@@ -14,26 +14,26 @@ from nona.core.arrays import Floats
 from nona.core.errors import SimulationError
 from nona.core.random_streams import RandomStreams
 from nona.training.pair_estimator import Completion, PairEstimates, reference_of
-from nona.training.system import Job, TrainingSystem
+from nona.training.system import TrainingJob, TrainingSystem
 
 
-def user_of(job: Job) -> str:
+def user_of(job: TrainingJob) -> str:
     """Whose claims are wrong alike: the job's entity; without one, the job's own.
 
-    >>> user_of(Job("a", "A3C", 1, entity="vision")), user_of(Job("a", "A3C", 1))
+    >>> user_of(TrainingJob("a", "A3C", 1, entity="vision")), user_of(TrainingJob("a", "A3C", 1))
     ('entity vision', 'job a')
     """
     return f"entity {job.entity}" if job.entity else f"job {job.name}"
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class RateClaims:
     """Claimed rates T · e^(s z + b z').
 
     ``error`` e^s and ``bias`` e^b: factors at one standard deviation; z is of the job and type of GPU, z'
     of the user. Draws depend on names only, not on the order of questions.
 
-    >>> Claims(1.0, 1.0, RandomStreams(1)).factor(Job("a", "A3C", 1), "v100")
+    >>> RateClaims(1.0, 1.0, RandomStreams(1)).factor(TrainingJob("a", "A3C", 1), "v100")
     1.0
     """
 
@@ -46,7 +46,7 @@ class Claims:
             if not (math.isfinite(value) and value >= 1):
                 raise SimulationError(f"Estimates: {key}={value!r} is a factor of at least 1; raise it.")
 
-    def factor(self, job: Job, gpu: str) -> float:
+    def factor(self, job: TrainingJob, gpu: str) -> float:
         own = self.streams.generator("claim", job.name, gpu).standard_normal()
         shared = self.streams.generator("claims of", user_of(job)).standard_normal()
         return math.exp(math.log(self.error) * own + math.log(self.bias) * shared)
@@ -87,7 +87,7 @@ def _is_flagged(error: float, rounds: float, factor: float = 1.5) -> bool:
 
 
 @dataclass(slots=True)
-class Measured:
+class MeasuredRates:
     """Rounds that a job ran on one type of GPU: how many, and the sum of their measured rates."""
 
     rounds: float = 0.0
@@ -112,7 +112,7 @@ class ClaimBook:
     flag: float = 1.5
     claims: dict[tuple[str, str], float] = field(default_factory=dict)
     users: dict[str, str] = field(default_factory=dict)
-    measured: dict[tuple[str, str], Measured] = field(default_factory=dict)
+    measured: dict[tuple[str, str], MeasuredRates] = field(default_factory=dict)
     _types: dict[str, set[str]] = field(default_factory=dict)
     _jobs: dict[str, set[str]] = field(default_factory=dict)
 
@@ -122,7 +122,7 @@ class ClaimBook:
 
     def measure(self, job: str, gpu: str, rate: float, rounds: float = 1.0) -> None:
         """The job ran on a type for some rounds (a part of one counts as such) at a mean rate."""
-        entry = self.measured.setdefault((job, gpu), Measured())
+        entry = self.measured.setdefault((job, gpu), MeasuredRates())
         entry.rounds += rounds
         entry.total += rate * rounds
         self._types.setdefault(job, set()).add(gpu)
@@ -147,7 +147,7 @@ class ClaimBook:
         claim = self.claims[job, gpu]
         if not self.correct or claim <= 0:
             return claim
-        seen = self.measured.get((job, gpu), Measured())
+        seen = self.measured.get((job, gpu), MeasuredRates())
         return _corrected_rate(claim, self.bias(self.users[job]), seen.total, seen.rounds, self.prior)
 
     def flagged(self) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ class ClaimedRates:
         if spec is None:
             raise ValueError("estimates")
         self._system, self._types = system, system.cluster.types
-        self._claims = Claims(spec.error, spec.bias, streams)
+        self._claims = RateClaims(spec.error, spec.bias, streams)
         self.book = ClaimBook(spec.prior, spec.correct, spec.flag)
         self.errors: list[float] = []
 

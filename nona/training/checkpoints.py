@@ -73,7 +73,7 @@ def wall_per_work(interval_s: float, checkpoint_s: float, mtbf_s: float, restart
 
 
 def exact_s(checkpoint_s: float, mtbf_s: float) -> float:
-    """The τ of the least :func:`wall_per_work`: τ = M · (1 + W₀(−e^{−1−C/M})); 0 for free checkpoints.
+    """Return the τ of the least :func:`wall_per_work`: τ = M · (1 + W₀(−e^{−1−C/M})); 0 for free checkpoints.
 
     W₀ is the main branch of Lambert's function. The restart only scales the wall time.
 
@@ -114,7 +114,7 @@ def simulated_wall(
 
 
 def best_interval(checkpoint_s: float, mtbf_s: float, restart_s: float, gaps: Floats) -> float:
-    """The interval of the least mean wall time over the same failures (common random numbers).
+    """Return the interval of the least mean wall time over the same failures (common random numbers).
 
     A grid around Young's interval, then a finer one around its best point.
 

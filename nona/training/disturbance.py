@@ -14,7 +14,7 @@ from nona.core.random_streams import RandomStreams
 from nona.scenario.training import FailuresSpec
 from nona.training.checkpoints import best_interval, daly_s, failure_gaps, young_s
 from nona.training.moves import checkpoint_bytes, move_s
-from nona.training.question import Outcome, Stretch
+from nona.training.question import CheckpointOutcome, Stretch
 from nona.training.system import TrainingSystem
 
 _BLOCK = 32
@@ -60,7 +60,7 @@ class Saving:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class JobTime:
     """Seconds of a job's time since it began, by use, and those that are not saved yet.
 
     ``saved_s``, ``unsaved_s``: work that no failure undoes; work since the last complete checkpoint.
@@ -91,14 +91,14 @@ class Progress:
 
 
 def advanced(
-    state: Progress, how: Saving, start_s: float, end_s: float, failures_s: Iterable[float], need_s: float
-) -> tuple[Progress, float]:
+    state: JobTime, how: Saving, start_s: float, end_s: float, failures_s: Iterable[float], need_s: float
+) -> tuple[JobTime, float]:
     """The state after the time from start to end, and when it ended: earlier once ``need_s`` of work is done.
 
     ``failures_s``: times of failures of the job's nodes, in order; those outside are left out. A failure
     during a restart begins the restart again. Complete work needs no checkpoint.
 
-    >>> after, end = advanced(Progress(), Saving(100, 10, 20), 0, 300, [150], 1e9)
+    >>> after, end = advanced(JobTime(), Saving(100, 10, 20), 0, 300, [150], 1e9)
     >>> after.work_s, after.lost_s, after.checkpoints_s, after.restarts_s, end
     (220.0, 40.0, 20.0, 20.0, 300.0)
     """
@@ -114,21 +114,21 @@ def advanced(
     return _until(state, how, now, end_s, need_s)
 
 
-def checkpointed(state: Progress) -> Progress:
-    """The state of a job that was preempted or moved: everything is saved, the interval begins again.
+def checkpointed(state: JobTime) -> JobTime:
+    """Return the state of a job that was preempted or moved: everything is saved, the interval begins again.
 
     What the checkpoint costs is the move's cost, not counted here.
 
-    >>> checkpointed(Progress(saved_s=100.0, unsaved_s=30.0)).saved_s
+    >>> checkpointed(JobTime(saved_s=100.0, unsaved_s=30.0)).saved_s
     130.0
     """
     return replace(state, saved_s=state.work_s, unsaved_s=0.0, saving_s=0.0)
 
 
-def failed(state: Progress, how: Saving) -> Progress:
-    """The state after a failure: unsaved work is lost, a restart begins.
+def failed(state: JobTime, how: Saving) -> JobTime:
+    """Return the state after a failure: unsaved work is lost, a restart begins.
 
-    >>> after = failed(Progress(saved_s=9.0, unsaved_s=5.0), Saving(10, 1, 3))
+    >>> after = failed(JobTime(saved_s=9.0, unsaved_s=5.0), Saving(10, 1, 3))
     >>> after.work_s, after.lost_s, after.starting_s
     (9.0, 5.0, 3)
     """
@@ -142,7 +142,7 @@ def failed(state: Progress, how: Saving) -> Progress:
     )
 
 
-def _until(state: Progress, how: Saving, now: float, end_s: float, need_s: float) -> tuple[Progress, float]:
+def _until(state: JobTime, how: Saving, now: float, end_s: float, need_s: float) -> tuple[JobTime, float]:
     """Without failures: restart, then work and checkpoints in turn."""
     used = min(state.starting_s, end_s - now)
     state = replace(state, starting_s=state.starting_s - used, restarts_s=state.restarts_s + used)
@@ -163,7 +163,7 @@ def _until(state: Progress, how: Saving, now: float, end_s: float, need_s: float
     return state, min(now, end_s)
 
 
-def _saved(state: Progress, used: float) -> Progress:
+def _saved(state: JobTime, used: float) -> JobTime:
     left = state.saving_s - used
     state = replace(state, saving_s=left, checkpoints_s=state.checkpoints_s + used)
     return state if left > 0 else checkpointed(state)
@@ -190,7 +190,7 @@ def _interval_of(spec: FailuresSpec, nodes: int, streams: RandomStreams) -> floa
 
 
 @dataclass(slots=True)
-class Tally:
+class DisturbanceSums:
     """Over all jobs: failures, seconds on GPUs for restarts, checkpoints and moves, steps undone and done."""
 
     failures: int = 0
@@ -208,7 +208,7 @@ class _State:
     ``sent_s``: seconds that its next start takes longer, because it changes its region.
     """
 
-    progress: Progress
+    progress: JobTime
     unsaved: float = 0.0
     moving_s: float = 0.0
     sent_s: float = 0.0
@@ -224,7 +224,7 @@ class Disturbance:
         self._savings: dict[int, Saving] = {}
         self._states: dict[int, _State] = {}
         self._seconds: dict[int, float] = {}
-        self.tally = Tally()
+        self.tally = DisturbanceSums()
 
     def move_s(self, job: int) -> float:
         """c_i: seconds of a move of the job; 0 where moves are free."""
@@ -236,10 +236,10 @@ class Disturbance:
 
     def delay(self, job: int, seconds: float) -> None:
         """The job is sent over the network between regions: its next start takes so much longer."""
-        self._states.setdefault(job, _State(Progress())).sent_s += seconds
+        self._states.setdefault(job, _State(JobTime())).sent_s += seconds
 
-    def run(self, stretch: Stretch) -> Outcome | None:
-        state = self._states.setdefault(stretch.job, _State(Progress()))
+    def run(self, stretch: Stretch) -> CheckpointOutcome | None:
+        state = self._states.setdefault(stretch.job, _State(JobTime()))
         moved = stretch.moved_from is not None or stretch.paused
         if moved:
             self._move(state, self.move_s(stretch.job))
@@ -248,7 +248,7 @@ class Disturbance:
         before = state.progress
         steps, end_s = self._advance(state, stretch)
         self._count(before, state, steps)
-        return Outcome(steps, end_s, max(0.0, stretch.rate * (end_s - stretch.start_s) - steps))
+        return CheckpointOutcome(steps, end_s, max(0.0, stretch.rate * (end_s - stretch.start_s) - steps))
 
     def _move(self, state: _State, seconds: float) -> None:
         """Everything is saved; with a cost of moves a start that was under way begins again."""
@@ -278,7 +278,7 @@ class Disturbance:
                 state.progress, state.unsaved, state.moving_s = failed(new, how), 0.0, 0.0
         return steps, now
 
-    def _count(self, before: Progress, state: _State, steps: float) -> None:
+    def _count(self, before: JobTime, state: _State, steps: float) -> None:
         started = state.progress.restarts_s - before.restarts_s
         moving = started if self._spec is None else min(started, state.moving_s)
         state.moving_s -= moving

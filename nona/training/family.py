@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nona.core.family import Compiled, Family, PageEntry, SavedResult, TaskKind
+from nona.core.family import Compiled, Family, PageEntry, ResultKind, TaskKind
 
 _PARTS = ("cluster", "workload", "models", "simulation", "seed", "training", "cost")
 _ELASTIC = ("cluster", "simulation", "seed", "training")
@@ -25,13 +25,13 @@ TRAINING = Family(
         TaskKind("training-elastic", "run of elastic jobs", _ELASTIC, "nona.app.tasks.training:run_elastic"),
     ),
     saved=(
-        SavedResult(
+        ResultKind(
             "training",
             "training run",
             "nona.training.results:TrainingOutcome",
             "nona.app.store.families:TRAINING",
         ),
-        SavedResult(
+        ResultKind(
             "training-elastic",
             "run of elastic jobs",
             "nona.training.elastic.results:ElasticHistory",

@@ -88,7 +88,7 @@ def _arrival_times(mean_gap_s: float, seed: int) -> Iterator[float]:
 
 
 def models_of(table: Throughputs) -> tuple[str, ...]:
-    """The models to choose from: Gavel's in its order if the table has them, else all by name."""
+    """Return the models to choose from: Gavel's in its order if the table has them, else all by name."""
     single = {key.model for key in table.alone if key.workers == 1}
     return MODELS if single >= set(MODELS) else tuple(sorted(single))
 
@@ -136,7 +136,7 @@ SLO_SHARE = 0.95
 
 
 def replica_capacity(throughput: float, slo_s: float | None) -> float:
-    """Queries per second that a replica may get: min(ρ_max·μ, μ − ln(1/(1−p))/SLO), at least 0.
+    """Return queries per second that a replica may get: min(ρ_max·μ, μ − ln(1/(1−p))/SLO), at least 0.
 
     The second holds the share p of response times within the SLO if they are exponential with rate μ − λ, as
     in M/M/1: P(T > t) = e^{−(μ−λ)t}. Replicas share queries in proportion to their capacity.

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TypeVar, get_args
 
 from nona.core.errors import ScenarioError
-from nona.training.rows import Line, Problems, TextTable, file_text
-from nona.training.system import Job, JobKind, Throughputs
+from nona.training.rows import FileProblems, TableRow, TextTable, file_text
+from nona.training.system import JobKind, Throughputs, TrainingJob
 from nona.training.throughput_table import MOST_WORKERS
 
 V = TypeVar("V")
@@ -38,13 +38,13 @@ class TraceJob:
 
 
 def read_trace(data: bytes, filename: str) -> tuple[TraceJob, ...]:
-    """The jobs of a trace.
+    """Return the jobs of a trace.
 
     >>> read_trace(b"A3C\\tpython3 main.py\\trl\\t-n\\t0\\t500\\t1\\t1\\t-1.000000\\t60\\n", "a.trace")
     (TraceJob(model='A3C', steps=500.0, workers=1, weight=1.0, slo_factor=None, arrival_s=60.0),)
     """
     what = f"Trace {filename!r}"
-    problems = Problems(what)
+    problems = FileProblems(what)
     jobs: list[TraceJob] = []
     last_s = 0.0
     for line, text in enumerate(file_text(data, what).split("\n"), start=1):
@@ -72,7 +72,7 @@ def read_trace(data: bytes, filename: str) -> tuple[TraceJob, ...]:
     return tuple(jobs)
 
 
-def _job(problems: Problems, line: int, cells: list[str]) -> TraceJob:
+def _job(problems: FileProblems, line: int, cells: list[str]) -> TraceJob:
     model, _, _, _, needs_data, steps, workers, weight, slo, arrival = cells
     if needs_data not in ("0", "1"):
         problems.add(line, f"needs data={needs_data[:40]!r} must be 0 or 1; correct it.")
@@ -87,7 +87,7 @@ def _job(problems: Problems, line: int, cells: list[str]) -> TraceJob:
     )
 
 
-def _above_0(problems: Problems, line: int, key: str, text: str, most: float) -> float:
+def _above_0(problems: FileProblems, line: int, key: str, text: str, most: float) -> float:
     value = problems.number(line, key, text, 0, most)
     if value == 0 and not problems.has(line):
         problems.add(line, f"{key}={text[:40]!r} must be above 0; raise it.")
@@ -95,7 +95,7 @@ def _above_0(problems: Problems, line: int, key: str, text: str, most: float) ->
 
 
 def write_trace(jobs: Iterable[TraceJob]) -> str:
-    """The text of a trace; :func:`read_trace` gives exactly ``jobs`` back.
+    """Return the text of a trace; :func:`read_trace` gives exactly ``jobs`` back.
 
     >>> write_trace([TraceJob("A3C", 500, arrival_s=0.5)])
     'A3C\\t-\\t-\\t-\\t0\\t500\\t1\\t1\\t-1\\t0.5\\n'
@@ -117,7 +117,7 @@ def _number(value: float) -> str:
 
 
 def reference_rate(table: Throughputs, model: str, workers: int) -> float:
-    """Steps per second on a V100, to which durations refer; where it has no rate, on the fastest GPU.
+    """Return steps per second on a V100, to which durations refer; where it has no rate, on the fastest GPU.
 
     0 when the model cannot run on so many GPUs at all.
     """
@@ -126,7 +126,7 @@ def reference_rate(table: Throughputs, model: str, workers: int) -> float:
     return max((table.rate(gpu, model, workers) for gpu in table.provenance), default=0.0)
 
 
-def trace_jobs(jobs: Iterable[TraceJob], table: Throughputs, filename: str = "") -> tuple[Job, ...]:
+def trace_jobs(jobs: Iterable[TraceJob], table: Throughputs, filename: str = "") -> tuple[TrainingJob, ...]:
     """Jobs with deadlines in seconds: SLO × steps / rate on a V100 (:func:`reference_rate`).
 
     >>> from nona.training.throughput_table import shipped_throughputs
@@ -134,7 +134,7 @@ def trace_jobs(jobs: Iterable[TraceJob], table: Throughputs, filename: str = "")
     >>> job.name, round(job.slo_s)
     ('0', 2000)
     """
-    problems = Problems(f"Trace {filename!r}")
+    problems = FileProblems(f"Trace {filename!r}")
     training_jobs = []
     for number, job in enumerate(jobs):
         slo_s = None
@@ -146,7 +146,7 @@ def trace_jobs(jobs: Iterable[TraceJob], table: Throughputs, filename: str = "")
                 continue
             slo_s = job.slo_factor * job.steps / rate
         training_jobs.append(
-            Job(str(number), job.model, job.steps, job.workers, job.weight, slo_s, job.arrival_s)
+            TrainingJob(str(number), job.model, job.steps, job.workers, job.weight, slo_s, job.arrival_s)
         )
     problems.check()
     return tuple(training_jobs)
@@ -178,7 +178,7 @@ sweep,2.5,v100,1,45 min,
 """A table of jobs to begin with; as it stands it can be run."""
 
 
-def read_job_table(data: bytes, filename: str) -> tuple[Job, ...]:
+def read_job_table(data: bytes, filename: str) -> tuple[TrainingJob, ...]:
     """Jobs in CSV: ``model`` and ``steps``, or ``hours`` and ``gpu``, and the columns of :data:`OPTIONAL`.
 
     A job has steps of a model, or the hours that it takes on its ``workers`` GPUs of one type. ``slo``,
@@ -202,7 +202,7 @@ def read_job_table(data: bytes, filename: str) -> tuple[Job, ...]:
     required = () if timed and stepped else LENGTHS[timed]
     others = [*OPTIONAL, *(column for pair in LENGTHS for column in pair if column not in required)]
 
-    def job(line: Line) -> Job | None:
+    def job(line: TableRow) -> TrainingJob | None:
         entered = _table_job(line, str(len(names)))
         if entered is not None and (before := names.setdefault(entered.name, line.number)) != line.number:
             line.add(f"name={entered.name[:40]!r} is that of line {before}; change one of them.")
@@ -212,8 +212,11 @@ def read_job_table(data: bytes, filename: str) -> tuple[Job, ...]:
     return tuple(sorted(jobs, key=lambda job: job.arrival_s))
 
 
-def _table_job(line: Line, number: str) -> Job | None:
-    """The job of the row, called by its number where it has no name; ``None`` where there is a problem."""
+def _table_job(line: TableRow, number: str) -> TrainingJob | None:
+    """Return the job of the row, called by its number where it has no name.
+
+    ``None`` where there is a problem.
+    """
 
     def given(key: str, read: Callable[[str], V], default: V) -> V:
         return read(key) if line.cell(key) else default
@@ -249,4 +252,4 @@ def _table_job(line: Line, number: str) -> Job | None:
         "checkpoint_bytes": given("checkpoint", lambda key: line.quantity(key, "size", 1e15), 0.0),
         "region": given("region", line.name, ""),
     }
-    return None if line.wrong else Job(**values)  # type: ignore[arg-type]
+    return None if line.wrong else TrainingJob(**values)  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ class RateTable(Protocol):
         """Rates of jobs by themselves."""
 
     def pair(self, a: int, b: int) -> Floats:
-        """The rates of two jobs on the same GPUs."""
+        """Return the rates of two jobs on the same GPUs."""
 
 
 class Ledger:
@@ -160,10 +160,10 @@ def select(
 K = TypeVar("K", bound=Hashable)
 
 
-class Board:
+class TypedGpus:
     """The GPUs of one type, numbered node by node; ``nodes`` are their counts.
 
-    >>> board = Board((2, 4))
+    >>> board = TypedGpus((2, 4))
     >>> board.place([("a", 3), ("b", 1)], {})
     {'a': (2, 3, 4), 'b': (5,)}
     """

@@ -13,7 +13,7 @@ from nona.core.document import Document
 from nona.core.statistics import level_with, mean_interval, percentile, without_nan
 from nona.queries.simulation.records import Check
 from nona.training.records import TrainingRecords, spans_of
-from nona.training.results import ExtensionFindings, JctSummary, JobOutcome, PolicyOutcome, RhoSummary
+from nona.training.results import ExtensionFindings, JctSummary, JobOutcome, RhoSummary, TrainingPolicyResult
 from nona.training.system import TrainingSystem
 
 HOUR_S = 3600.0
@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Run(Generic[D, R]):
+class PolicyReplication(Generic[D, R]):
     """One replication of a policy; records are kept of the first one only."""
 
     outcome: D
@@ -31,19 +31,19 @@ class Run(Generic[D, R]):
 
 
 def jct_of(jct_s: Floats) -> JctSummary:
-    """The JCTs of one run's jobs, NaN where one is not complete."""
+    """Return the JCTs of one run's jobs, NaN where one is not complete."""
     at = tuple(percentile(jct_s, p) for p in range(101))
     return JctSummary(mean=_mean(jct_s), ci95=None, p50=at[50], p95=at[95], p99=at[99], percentiles=at)
 
 
 def mean_of(values: Iterable[float | None]) -> float | None:
-    """The mean of those that are known."""
+    """Return the mean of those that are known."""
     present = [value for value in values if value is not None]
     return float(np.mean(present)) if present else None
 
 
 def pooled(runs: Sequence[D], jcts: Sequence[JctSummary], means: Iterable[str], **others: object) -> D:
-    """The first outcome with means over all of ``means``, and of JCTs with their interval."""
+    """Return the first outcome with means over all of ``means``, and of JCTs with their interval."""
     mean = mean_interval([np.nan if jct.mean is None else jct.mean for jct in jcts])
     at = tuple(map(mean_of, zip(*(jct.percentiles for jct in jcts), strict=True)))
     jct_s = JctSummary(
@@ -59,7 +59,7 @@ def pooled(runs: Sequence[D], jcts: Sequence[JctSummary], means: Iterable[str], 
     return runs[0].model_copy(update={"jct_s": jct_s, **update, **others})
 
 
-def level_with_shortest(runs: Mapping[str, Sequence[Run[Any, Any]]]) -> tuple[str, ...]:
+def level_with_shortest(runs: Mapping[str, Sequence[PolicyReplication[Any, Any]]]) -> tuple[str, ...]:
     """The policies whose mean JCT does not differ clearly from the shortest."""
     means = {name: [run.outcome.jct_s.mean for run in own] for name, own in runs.items()}
     complete = {name: of for name, of in means.items() if None not in of}
@@ -72,8 +72,8 @@ def measure(
     records: TrainingRecords,
     ideal_jct_s: Floats | None = None,
     extensions: ExtensionFindings | None = None,
-) -> PolicyOutcome:
-    """The figures of one run, over training jobs within the window.
+) -> TrainingPolicyResult:
+    """Return the figures of one run, over training jobs within the window.
 
     ρ is the JCT over the time on an equal share; two jobs that share GPUs pay half each; a deadline counts
     from a job's admission; utilisation is GPU-seconds given / (GPUs · end); the error of received time is the
@@ -90,7 +90,7 @@ def measure(
     done, lost = records.done[measured].sum(), records.lost[measured].sum()
     admitted = measured & ~np.isnan(records.admitted_s)
     planned, received = shares_of_time(records)
-    return PolicyOutcome(
+    return TrainingPolicyResult(
         jct_s=jct_of(jct_s[measured]),
         makespan_s=_most(records.completion_s) - float(records.arrival_s[0]),
         utilization=float(records.booked_s.sum() / gpu_s) if gpu_s else np.nan,
@@ -148,8 +148,8 @@ MEANS = (
 )
 
 
-def pooled_outcome(runs: Sequence[PolicyOutcome]) -> PolicyOutcome:
-    """The outcome of a policy; the worst ρ, gap and longest decision are those of all replications."""
+def pooled_outcome(runs: Sequence[TrainingPolicyResult]) -> TrainingPolicyResult:
+    """Return the outcome of a policy; the worst ρ, gap and longest decision are those of all replications."""
 
     def most(values: Iterable[float | None]) -> float | None:
         return max((value for value in values if value is not None), default=None)

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, Problem
+from nona.allocation.problem import Allocation, AllocationProblem
 from nona.core.arrays import Floats
 from nona.core.errors import SimulationError
 from nona.scenario.training import MovesSpec
 from nona.training.question import Stretch
-from nona.training.system import Job
+from nona.training.system import TrainingJob
 
 BYTES = 4
 """Per value: single precision."""
@@ -55,11 +55,11 @@ def shipped_sizes() -> Mapping[str, CheckpointSize]:
     }
 
 
-def checkpoint_bytes(job: Job) -> float:
-    """The job's own size; without one its model's; 0 where neither is known.
+def checkpoint_bytes(job: TrainingJob) -> float:
+    """Return the job's own size; without one its model's; 0 where neither is known.
 
-    >>> round(checkpoint_bytes(Job("a", "A3C", 1)) / 1e6, 2), checkpoint_bytes(Job("a", "mine", 1))
-    (7.08, 0.0)
+    >>> [round(checkpoint_bytes(TrainingJob("a", model, 1)) / 1e6, 2) for model in ("A3C", "mine")]
+    [7.08, 0.0]
     """
     if job.checkpoint_bytes > 0:
         return job.checkpoint_bytes
@@ -150,7 +150,7 @@ def worth(
 _SLACK = 1e-6
 
 
-def _by_job(problem: Problem, answer: Allocation) -> tuple[Floats, Floats]:
+def _by_job(problem: AllocationProblem, answer: Allocation) -> tuple[Floats, Floats]:
     """(m, J) share of time of each job by type, and (m,) its throughput, over single rows and pairs."""
     time, rate = np.zeros_like(problem.rates), np.zeros(problem.jobs)
     number = {(int(a), int(b)): p for p, (a, b) in enumerate(problem.pairs)}
@@ -167,7 +167,7 @@ def _by_job(problem: Problem, answer: Allocation) -> tuple[Floats, Floats]:
     return time, rate
 
 
-def fits(problem: Problem, answer: Allocation) -> bool:
+def fits(problem: AllocationProblem, answer: Allocation) -> bool:
     """Return whether the answer keeps within the GPUs: Σ sf x ≤ N for each type."""
     workers = np.array([problem.workers[row[0]] for row in answer.rows])
     return bool((workers @ answer.shares <= problem.gpus * (1 + _SLACK) + _SLACK).all())
@@ -180,8 +180,8 @@ class Charger:
         self._numbers, self._move_s, self._horizon_s = numbers, move_s, horizon_s
         self.answers = self.declined = 0
 
-    def choose(self, problem: Problem, new: Allocation) -> Allocation:
-        """The new answer, or the old one where its moves lose more than it gains."""
+    def choose(self, problem: AllocationProblem, new: Allocation) -> Allocation:
+        """Return the new answer, or the old one where its moves lose more than it gains."""
         self.answers += 1
         if problem.carried is None or not problem.carried.rows:
             return new

@@ -28,7 +28,7 @@ class Completion:
 
 
 def completed(values: Floats, known: Bools, how: Completion, generator: np.random.Generator) -> Floats:
-    """The matrix U Vᵀ nearest to the known entries: min Σ_known (x − u·v)² + μ(‖U‖² + ‖V‖²).
+    """Return the matrix U Vᵀ nearest to the known entries: min Σ_known (x − u·v)² + μ(‖U‖² + ‖V‖²).
 
     Alternating least squares from a Gaussian start: with V fixed every row of U solves r equations of its
     own, and the other way round. Entries lie in [0, 1] afterwards, and known ones are kept.
@@ -88,7 +88,7 @@ class Reference:
 
 
 def reference_of(table: Throughputs, types: Sequence[str]) -> Reference:
-    """The matrix of all models that the table has on one GPU of some type.
+    """Return the matrix of all models that the table has on one GPU of some type.
 
     >>> from nona.training.system import AloneKey, PairKey
     >>> t = Throughputs({AloneKey("v100", "a", 1): 4.0, AloneKey("v100", "b", 1): 2.0},
@@ -106,7 +106,7 @@ def reference_of(table: Throughputs, types: Sequence[str]) -> Reference:
 
 
 def _cosine_match(row: Floats, rows: Floats) -> int:
-    """The number of the row of largest cosine to ``row``; the first one among equals.
+    """Return the number of the row of largest cosine to ``row``; the first one among equals.
 
     >>> _cosine_match(np.array([2.0, 2.1]), np.array([[1.0, 0.0], [0.4, 0.4]]))
     1
@@ -124,7 +124,7 @@ def profiled(row: Floats, share: float, generator: np.random.Generator) -> Bools
 def matched(
     row: Floats, known: Bools, reference: Reference, how: Completion, generator: np.random.Generator
 ) -> tuple[int, Floats]:
-    """The reference model that a job with some measured entries is most like, and its completed row.
+    """Return the reference model that a job with some measured entries is most like, and its completed row.
 
     The row is appended to the reference and the matrix completed; the match is the reference row of the
     largest cosine. Source: Narayanan et al., OSDI 2020, §6.
@@ -152,7 +152,7 @@ class PairEstimates:
     measured: set[frozenset[str]] = field(default_factory=set)
 
     def match(self, model: str) -> int:
-        """The number of the reference model that stands for ``model``."""
+        """Return the number of the reference model that stands for ``model``."""
         if model not in self.matches:
             if model not in self.reference.models:
                 raise SimulationError(
@@ -168,7 +168,7 @@ class PairEstimates:
         self.measured.add(frozenset((first, second)))
 
     def pair(self, gpu: str, model: str, partner: str) -> tuple[float, float]:
-        """Steps per second of both: T(a) · row(match a)[match b], or the truth once they ran."""
+        """Return steps per second of both: T(a) · row(match a)[match b], or the truth once they ran."""
         if frozenset((model, partner)) in self.measured:
             return self.table.pair(gpu, model, partner, 1)
         a, b, j = self.match(model), self.match(partner), self.reference.types.index(gpu)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, Carried, EntityShare, Problem
+from nona.allocation.problem import Allocation, AllocationProblem, Carried, EntityShare
 from nona.core.arrays import Bools, Floats, Ints
-from nona.training.mechanism import Board
+from nona.training.mechanism import TypedGpus
 from nona.training.records import Held
-from nona.training.state import Rates, State
+from nona.training.state import JobArrays, Rates
 from nona.training.system import TrainingSystem
 
 
@@ -30,7 +30,7 @@ class Stretch(NamedTuple):
     paused: bool
 
 
-class Outcome(NamedTuple):
+class CheckpointOutcome(NamedTuple):
     """Steps done (less than 0 where a failure undid earlier ones), when it ended, and steps lost."""
 
     steps: float
@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
 class Hooks:
     """No intervention; extensions override what they need. One object serves one run."""
 
-    def begin(self, rates: Rates, state: State) -> None:
+    def begin(self, rates: Rates, state: JobArrays) -> None:
         """A run begins; ``rates`` are its true rates, which may be limited, ``state`` is only to be read."""
 
     def arrived(self, job: int, now_s: float) -> None:
@@ -55,8 +55,8 @@ class Hooks:
         """(p, J, 2) the rates of pairs that the policy sees; ``pairs`` are job numbers."""
         return rates
 
-    def choose(self, problem: Problem, new: Allocation) -> Allocation:
-        """The allocation to follow; the last one is ``problem.carried``."""
+    def choose(self, problem: AllocationProblem, new: Allocation) -> Allocation:
+        """Return the allocation to follow; the last one is ``problem.carried``."""
         return new
 
     def held(
@@ -65,7 +65,7 @@ class Hooks:
         """(row, type) that keep their GPUs in the round that begins; ``rows`` of jobs with their shares."""
         return ()
 
-    def run(self, stretch: Stretch) -> Outcome | None:
+    def run(self, stretch: Stretch) -> CheckpointOutcome | None:
         """Run the job for a stretch; ``None`` if it runs undisturbed."""
         return None
 
@@ -89,7 +89,7 @@ class Pinned:
 
     system: TrainingSystem
     rates: Rates
-    boards: Sequence[Board]
+    boards: Sequence[TypedGpus]
     waiting: list[int] = field(default_factory=list)
     holding: dict[int, Held] = field(default_factory=dict)
     past: list[Held] = field(default_factory=list)
@@ -159,15 +159,15 @@ class Questioner:
         self._slo_s = np.array([np.nan if j.slo_s is None else j.slo_s for j in system.jobs])
 
     def problem(
-        self, state: State, jobs: Sequence[int], gpus: Floats, carried: Allocation | None, call: int
-    ) -> tuple[Problem, Bools]:
-        """The problem, and (J,) which types it knows; ``gpus``: those that no job holds."""
+        self, state: JobArrays, jobs: Sequence[int], gpus: Floats, carried: Allocation | None, call: int
+    ) -> tuple[AllocationProblem, Bools]:
+        """Return the problem, and (J,) which types it knows; ``gpus``: those that no job holds."""
         rows, kinds = np.asarray(jobs, np.int64), gpus > 0
         types = tuple(t for t, there in zip(self._system.cluster.types, kinds, strict=True) if there)
         believed = self._hooks.believed(jobs, self._rates.alone[rows])[:, kinds]
         pairs, pair_rates = self._pairs(jobs, kinds)
         prices = self._system.cluster.prices
-        problem = Problem(
+        problem = AllocationProblem(
             types=types,
             gpus=gpus[kinds],
             names=tuple(self._system.jobs[i].name for i in jobs),
@@ -204,7 +204,7 @@ def _entities(system: TrainingSystem) -> tuple[EntityShare, ...]:
 
 
 def _carried(answer: Allocation | None, jobs: Sequence[int], kinds: Bools) -> Carried | None:
-    """The last answer, given in job numbers over all types, in the problem's numbers."""
+    """Return the last answer, given in job numbers over all types, in the problem's numbers."""
     if answer is None:
         return None
     place = {job: i for i, job in enumerate(jobs)}

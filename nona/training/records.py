@@ -15,12 +15,12 @@ from nona.allocation.problem import Allocation
 from nona.core.arrays import Floats, Ints
 from nona.queries.simulation.records import Check
 from nona.training.mechanism import Chosen, Ledger
-from nona.training.state import State
+from nona.training.state import JobArrays
 from nona.training.system import TrainingSystem
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedJobs:
     """Jobs (two where they share) on GPUs of a type, in round ``round``, from its start to ``end_s``."""
 
     round: int
@@ -96,7 +96,7 @@ class TrainingRecords:
     round_end_s: Floats
     running: Ints
     waiting: Ints
-    placed: tuple[Placed, ...]
+    placed: tuple[PlacedJobs, ...]
     held: tuple[Held, ...]
     weighed: tuple[Weighed, ...]
     decision_s: Floats
@@ -148,7 +148,7 @@ class Spans:
 
 
 def spans_of(records: TrainingRecords) -> Spans:
-    """The spans of a run: those of rounds in order, then those of jobs that hold their GPUs."""
+    """Return the spans of a run: those of rounds in order, then those of jobs that hold their GPUs."""
     placed, stays = records.placed, records.held
     rounds = np.array([p.round for p in placed], np.int64)
     places = [p.gpus for p in placed] + [h.gpus for h in stays]
@@ -188,14 +188,14 @@ OF_STATE = (
 )
 
 
-class Collector:
+class RoundCollector:
     """Collects rounds, the jobs of the last one, and the policy's answers."""
 
     def __init__(self, system: TrainingSystem, policy: str, trace_rounds: int) -> None:
         self._system, self._policy, self._trace = system, policy, trace_rounds
         self._before: dict[int, tuple[int, tuple[int, ...]]] = {}  # where a job last ran
         self._last: set[int] = set()  # jobs that ran in the last round
-        self._placed: list[Placed] = []
+        self._placed: list[PlacedJobs] = []
         self._rounds: list[tuple[float, float, int, int]] = []
         self._weighed: list[Weighed] = []
         self._decision_s: list[float] = []
@@ -216,7 +216,7 @@ class Collector:
         return gpus if last_kind == kind else ()
 
     def moved_from(self, job: int, kind: int, gpus: tuple[int, ...]) -> int | None:
-        """The type on which a job ran before, if these are not its GPUs."""
+        """Return the type on which a job ran before, if these are not its GPUs."""
         last = self._before.get(job)
         return None if last is None or last == (kind, gpus) else last[0]
 
@@ -226,7 +226,7 @@ class Collector:
 
     def round(
         self,
-        state: State,
+        state: JobArrays,
         ledger: Ledger,
         priorities: Floats,
         chosen: Sequence[Chosen],
@@ -243,14 +243,14 @@ class Collector:
                 if self.moved_from(job, row.kind, row.gpus) is not None:
                     state.moves[job] += 1
                 self._before[job] = (row.kind, row.gpus)
-            self._placed.append(Placed(len(self._rounds), row.jobs, row.kind, row.gpus, row.finish_s))
+            self._placed.append(PlacedJobs(len(self._rounds), row.jobs, row.kind, row.gpus, row.finish_s))
         self._plan(state, ledger, end - state.now)
         if len(self._rounds) < self._trace:
             self._weighed.append(_weighed(len(self._rounds), ledger, priorities, chosen))
         self._rounds.append((state.now, end, len(jobs), len(active) - len(jobs)))
         self._last = jobs
 
-    def _plan(self, state: State, ledger: Ledger, seconds: float) -> None:
+    def _plan(self, state: JobArrays, ledger: Ledger, seconds: float) -> None:
         for place in range(2):
             rows = [r for r, row in enumerate(ledger.rows) if len(row) > place and ledger.known[r]]
             jobs = np.array([ledger.rows[r][place] for r in rows], np.int64)
@@ -259,7 +259,7 @@ class Collector:
                 there = {job for r in rows for job in ledger.rows[r]}
                 state.present_s[list(there)] += seconds
 
-    def finished(self, state: State, holdings: Sequence[Held]) -> TrainingRecords:
+    def finished(self, state: JobArrays, holdings: Sequence[Held]) -> TrainingRecords:
         rounds = np.array(self._rounds).reshape(-1, 4)
         return TrainingRecords(
             policy=self._policy,

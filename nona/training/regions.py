@@ -21,7 +21,7 @@ AT = "@"
 
 
 def _regional_type(gpu: str, region: str) -> str:
-    """The name of a type of GPU in a region.
+    """Return the name of a type of GPU in a region.
 
     >>> _regional_type("v100", "east")
     'v100@east'
@@ -30,12 +30,12 @@ def _regional_type(gpu: str, region: str) -> str:
 
 
 def _region_of(kind: str) -> str:
-    """The region of a type: ``region_of("v100@east")`` is ``"east"``; "" without regions."""
+    """Return the region of a type: ``region_of("v100@east")`` is ``"east"``; "" without regions."""
     return kind.partition(AT)[2]
 
 
 def with_regions(system: TrainingSystem) -> TrainingSystem:
-    """The system with GPUs named by type and region, their rates and prices those of the type.
+    """Return the system with GPUs named by type and region, their rates and prices those of the type.
 
     Without ``regions`` it is returned as it is.
     """
@@ -102,7 +102,7 @@ def least_stay_s(rate: float, other: float, move_s: float) -> float:
 def advice(
     job: str, here: str, rates: Mapping[str, float], move_s: float, remaining: float, until_s: float
 ) -> MoveAdvice | None:
-    """The best move of a job to another region, worth it or not; ``None`` where there is no other.
+    """Return the best move of a job to another region, worth it or not; ``None`` where there is no other.
 
     ``rates``: steps/s that it would have in each region. The horizon H is the time until its next move may
     be (``until_s``), at most what its remaining steps take after the move, where it is faster: g + rem/rate'.

@@ -14,24 +14,24 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nona.allocation.equal_shares import equal_shares
-from nona.allocation.problem import Allocation, Policy, Problem
+from nona.allocation.problem import Allocation, AllocationPolicy, AllocationProblem
 from nona.allocation.registry import POLICIES, get_policy
 from nona.core.arrays import Floats
 from nona.core.errors import SimulationError
-from nona.core.experiments import Key, Listener, check_runs, run_work
+from nona.core.experiments import Key, RunListener, check_runs, run_work
 from nona.core.options import Options
 from nona.core.random_streams import RandomStreams
 from nona.training.beliefs import ClaimedRates, EstimatedPairs
 from nona.training.disturbance import Disturbance
-from nona.training.mechanism import Board
-from nona.training.metrics import Run, measure
+from nona.training.mechanism import TypedGpus
+from nona.training.metrics import PolicyReplication, measure
 from nona.training.moves import Charger, Holder
-from nona.training.question import NO_HOOKS, Hooks, Outcome, Pinned, Questioner, Stretch
+from nona.training.question import NO_HOOKS, CheckpointOutcome, Hooks, Pinned, Questioner, Stretch
 from nona.training.records import TrainingRecords, run_checks
 from nona.training.regions import Regional
-from nona.training.results import ExtensionFindings, PolicyOutcome
-from nona.training.rounds import OnProgress, RunOptions, simulate_training
-from nona.training.state import Rates, State
+from nona.training.results import ExtensionFindings, TrainingPolicyResult
+from nona.training.rounds import OnProgress, RoundOptions, simulate_training
+from nona.training.state import JobArrays, Rates
 from nona.training.system import TrainingSystem
 
 
@@ -53,9 +53,9 @@ class Extensions(Hooks):
             self._charger = Charger(numbers, self._disturbance.move_s, horizon_s)
             self._holder = Holder(self._disturbance.move_s, moves.overhead)
         self._regions: Regional | None = None
-        self._state: State | None = None
+        self._state: JobArrays | None = None
 
-    def begin(self, rates: Rates, state: State) -> None:
+    def begin(self, rates: Rates, state: JobArrays) -> None:
         self._state = state
         if self._system.regions and self._disturbance:
             self._regions = Regional(self._system, rates, self._disturbance.move_s, self._disturbance.delay)
@@ -77,7 +77,7 @@ class Extensions(Hooks):
             rates = self._pairs.rates(pairs, rates)
         return self._claims.pairs(pairs, rates) if self._claims else rates
 
-    def choose(self, problem: Problem, new: Allocation) -> Allocation:
+    def choose(self, problem: AllocationProblem, new: Allocation) -> Allocation:
         """A charged policy keeps its old answer where the new one is not worth its moves."""
         return self._charger.choose(problem, new) if self._charger else new
 
@@ -87,7 +87,7 @@ class Extensions(Hooks):
         """Under a charged policy a moved job keeps its GPUs until its move has paid."""
         return self._holder.held(rows, shares, now_s) if self._holder else ()
 
-    def run(self, stretch: Stretch) -> Outcome | None:
+    def run(self, stretch: Stretch) -> CheckpointOutcome | None:
         if self._holder:
             self._holder.starts(stretch)
         return self._disturbance.run(stretch) if self._disturbance else None
@@ -135,7 +135,7 @@ def _findings_of(hooks: Hooks) -> ExtensionFindings | None:
 
 
 def hooks_for(system: TrainingSystem, replication: int = 0) -> Hooks:
-    """The hooks of the system's switches; none where all are off."""
+    """Return the hooks of the system's switches; none where all are off."""
     switches = (system.estimator, system.estimates, system.moves, system.failures, system.regions)
     return NO_HOOKS if all(s is None for s in switches) else Extensions(system, replication)
 
@@ -143,7 +143,9 @@ def hooks_for(system: TrainingSystem, replication: int = 0) -> Hooks:
 _DONE = 1e-9  # of a job's steps
 
 
-def ideal_jcts_s(system: TrainingSystem, policy: Policy, options: Options, replication: int = 0) -> Floats:
+def ideal_jcts_s(
+    system: TrainingSystem, policy: AllocationPolicy, options: Options, replication: int = 0
+) -> Floats:
     """(M,) JCT of each job at exactly its share of time; NaN if not complete when the last measured one is.
 
     Between two events a job progresses at thr_i(X) = Σ T·X over its rows. Events are arrivals, completions,
@@ -159,12 +161,14 @@ def ideal_jcts_s(system: TrainingSystem, policy: Policy, options: Options, repli
 
 
 class _Fluid:
-    def __init__(self, system: TrainingSystem, policy: Policy, options: Options, replication: int) -> None:
+    def __init__(
+        self, system: TrainingSystem, policy: AllocationPolicy, options: Options, replication: int
+    ) -> None:
         self.system, self.policy = system, policy
         self.allocate = policy.prepare(options)
-        self.rates, self.state = Rates(system), State(system)
+        self.rates, self.state = Rates(system), JobArrays(system)
         self.gpus = np.array([system.cluster.gpus[t] for t in system.cluster.types], float)
-        boards = [Board(system.cluster.nodes[t]) for t in system.cluster.types]
+        boards = [TypedGpus(system.cluster.nodes[t]) for t in system.cluster.types]
         self.pinned = Pinned(system, self.rates, boards)
         self.questions = Questioner(system, self.rates, NO_HOOKS, replication)
         self.active: list[int] = []
@@ -245,8 +249,8 @@ class _Fluid:
         return speeds
 
 
-DEFAULT = RunOptions()
-TrainingRun = Run[PolicyOutcome, TrainingRecords]
+DEFAULT = RoundOptions()
+TrainingRun = PolicyReplication[TrainingPolicyResult, TrainingRecords]
 Progress = TypeVar("Progress")
 
 
@@ -255,8 +259,8 @@ class TrainingWork:
     """Work that every process receives once; ``systems``: one for each replication."""
 
     systems: tuple[TrainingSystem, ...]
-    policies: tuple[tuple[Policy | str, Options], ...]
-    run_options: RunOptions
+    policies: tuple[tuple[AllocationPolicy | str, Options], ...]
+    run_options: RoundOptions
     ideal: bool
     reporting: bool
 
@@ -269,7 +273,7 @@ class TrainingWork:
         hooks = hooks_for(system, key[1])
         records = simulate_training(system, policy, options, run, on_progress, hooks)
         ideal_jct_s = ideal_jcts_s(system, policy, options, key[1]) if self.ideal else None
-        return Run(
+        return PolicyReplication(
             outcome=measure(system, records, ideal_jct_s, _findings_of(hooks)),
             checks=run_checks(system, records),
             records=None if key[1] else records,
@@ -278,8 +282,8 @@ class TrainingWork:
 
 def run_policies(
     systems: Sequence[TrainingSystem],
-    policies: Sequence[tuple[Policy, Options]],
-    run: RunOptions = DEFAULT,
+    policies: Sequence[tuple[AllocationPolicy, Options]],
+    run: RoundOptions = DEFAULT,
     *,
     ideal: bool = True,
     workers: int = 1,
@@ -304,11 +308,11 @@ def run_policies(
     return {p.name: tuple(runs[k] for k in keys if k[0] == i) for i, (p, _) in enumerate(policies)}
 
 
-def passed_on(on_progress: Callable[[Progress], None] | None) -> Listener[Any]:
+def passed_on(on_progress: Callable[[Progress], None] | None) -> RunListener[Any]:
     """Progress is passed on, with the place of its run among the policies."""
 
     def report(key: Key, progress: Any) -> None:
         if on_progress is not None:
             on_progress(replace(progress, piece=key[0]))
 
-    return Listener(report)
+    return RunListener(report)

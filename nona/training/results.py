@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from nona.core.document import Document, Estimate, Figure, Interval, OptionalNames, Outcome
+from nona.core.document import Document, Estimate, Figure, Interval, OptionalNames, RunResult
 from nona.core.options import Option
 
 
@@ -154,7 +154,7 @@ class JobOutcome(Document):
     moves: int
 
 
-class PolicyOutcome(Document):
+class TrainingPolicyResult(Document):
     """The outcome of one policy for the measured jobs. Times in seconds; ``cost_usd`` per replication.
 
     ``slo_hit_rate`` is ``None`` where no job has a deadline. ``received_error`` is the mean over jobs of
@@ -216,7 +216,7 @@ class TrainingSetting(Document):
     modelled: tuple[str, ...] = ()
 
 
-class TrainingReport(Report[PolicyOutcome, TrainingSetting]):
+class TrainingReport(Report[TrainingPolicyResult, TrainingSetting]):
     """The report on jobs in rounds."""
 
 
@@ -250,7 +250,7 @@ class PriorityRow(Document):
     why: str
 
 
-class Round(Document):
+class RoundFacts(Document):
     """One round: when, how many jobs ran and waited, and the priorities (empty where not kept)."""
 
     number: int
@@ -261,7 +261,7 @@ class Round(Document):
     priorities: tuple[PriorityRow, ...]
 
 
-class Received(Document):
+class TimeShares(Document):
     """A job's mean share of time on each type while it was there: what was planned, what it received."""
 
     job: int
@@ -273,11 +273,11 @@ class PolicyTrace(Document):
     """One policy's first replication, round by round."""
 
     stays: tuple[Stay, ...]
-    rounds: tuple[Round, ...]
-    received: tuple[Received, ...]
+    rounds: tuple[RoundFacts, ...]
+    received: tuple[TimeShares, ...]
 
 
-class TrainingOutcome(Outcome):
+class TrainingOutcome(RunResult):
     """The report with its provenance and, per policy, what happened; ``job_names`` by number."""
 
     report: TrainingReport
@@ -286,7 +286,7 @@ class TrainingOutcome(Outcome):
     traces: Mapping[str, PolicyTrace]
 
 
-class Moment(NamedTuple):
+class RunMoment(NamedTuple):
     """A run at one time; ``mean_jct_s`` of completed jobs. Elastic: GPUs in use, goodput in jobs per hour."""
 
     time_s: float
@@ -300,11 +300,11 @@ class Moment(NamedTuple):
 class SoFar(Document):
     """A policy so far: a row of ``curve`` for each report, the latest last."""
 
-    curve: tuple[Moment, ...] = ()
+    curve: tuple[RunMoment, ...] = ()
     completed: int = 0
 
 
-class Live(Document):
+class LivePolicies(Document):
     """Policies in order, so far; ``focus``: the one whose GPUs are drawn."""
 
     order: tuple[str, ...]
@@ -312,7 +312,7 @@ class Live(Document):
     focus: str
 
 
-class TrainingLive(Live):
+class TrainingLive(LivePolicies):
     """``stays`` are the latest ones of the policy ``focus``."""
 
     types: Mapping[str, int]

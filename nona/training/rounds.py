@@ -15,18 +15,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nona.allocation.equal_shares import equal_shares
-from nona.allocation.problem import Allocation, Policy
+from nona.allocation.problem import Allocation, AllocationPolicy
 from nona.core.arrays import Bools, Floats
 from nona.core.options import Options
-from nona.training.mechanism import Board, Chosen, Ledger, select
+from nona.training.mechanism import Chosen, Ledger, TypedGpus, select
 from nona.training.question import NO_HOOKS, Hooks, Pinned, Questioner, Stretch
-from nona.training.records import Collector, Held, Running, TrainingRecords
-from nona.training.state import Rates, State
+from nona.training.records import Held, RoundCollector, Running, TrainingRecords
+from nona.training.state import JobArrays, Rates
 from nona.training.system import TrainingSystem
 
 
 @dataclass(frozen=True, slots=True)
-class RunOptions:
+class RoundOptions:
     """``replication``: which random numbers; ``trace_rounds``: rounds whose priorities are kept.
 
     ``replay`` repeats what the public simulator of Gavel does at the edges: with nothing running, waiting
@@ -65,30 +65,30 @@ TYPE_SHUFFLE = 5  # added to the seed
 NOTHING_LOST = ((), (0.0,), (0.0, 0.0))  # by the jobs of a row
 
 
-class Rounds:
+class TrainingRounds:
     """The parts of a run, and its rounds: who runs next, on which GPUs, for how many steps."""
 
     def __init__(
         self,
         system: TrainingSystem,
-        policy: Policy,
+        policy: AllocationPolicy,
         options: Options,
-        run: RunOptions,
+        run: RoundOptions,
         on_progress: OnProgress | None,
         hooks: Hooks,
     ) -> None:
         self.system, self.policy, self.run, self.hooks = system, policy, run, hooks
         self.allocate = policy.prepare(options)
         self.rates = Rates(system)
-        self.state = State(system)
+        self.state = JobArrays(system)
         self.gpus = np.array([system.cluster.gpus[t] for t in system.cluster.types], float)
-        self.boards = [Board(system.cluster.nodes[t]) for t in system.cluster.types]
+        self.boards = [TypedGpus(system.cluster.nodes[t]) for t in system.cluster.types]
         hooks.begin(self.rates, self.state)
         self.workers = np.array([j.workers for j in system.jobs], np.int64)
         self.ledger = Ledger(self.rates, self.workers, system.round_s)
         self.questions = Questioner(system, self.rates, hooks, run.replication)
         self.pinned = Pinned(system, self.rates, self.boards)
-        self.records = Collector(system, policy.name, run.trace_rounds)
+        self.records = RoundCollector(system, policy.name, run.trace_rounds)
         self.active: list[int] = []
         self.arrived = 0
         self.answer: Allocation | None = None
@@ -107,7 +107,7 @@ class Rounds:
         return order
 
     def next_round(self) -> list[Running]:
-        """Steps 5 to 7: select rows, give them GPUs, run them."""
+        """Return steps 5 to 7: select rows, give them GPUs, run them."""
         if not self.active:
             return []
         priorities = self.ledger.priorities()
@@ -169,16 +169,16 @@ class Rounds:
         return min(math.floor(whole) if self.run.replay else whole, float(self.state.remaining[job]))
 
 
-DEFAULT = RunOptions()
+DEFAULT = RoundOptions()
 PACE_S = 0.1  # of reports
 DONE = 1e-9  # of a job's steps
 
 
 def simulate_training(
     system: TrainingSystem,
-    policy: Policy,
+    policy: AllocationPolicy,
     options: Options,
-    run: RunOptions = DEFAULT,
+    run: RoundOptions = DEFAULT,
     on_progress: OnProgress | None = None,
     hooks: Hooks = NO_HOOKS,
 ) -> TrainingRecords:
@@ -190,10 +190,10 @@ def simulate_training(
 
     Raises ``SimulationError`` for an unknown option, or a system that the policy cannot handle.
     """
-    return Run(system, policy, options, run, on_progress, hooks).finish()
+    return RoundLoop(system, policy, options, run, on_progress, hooks).finish()
 
 
-class Run(Rounds):
+class RoundLoop(TrainingRounds):
     """Steps 1 to 4 of the loop, and its records."""
 
     def finish(self) -> TrainingRecords:

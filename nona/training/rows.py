@@ -17,10 +17,10 @@ MOST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Problems:
+class FileProblems:
     """Problems of the file that ``what`` names; the first :data:`MOST_PROBLEMS` are listed.
 
-    >>> problems = Problems("Trace 'a.trace'")
+    >>> problems = FileProblems("Trace 'a.trace'")
     >>> problems.add(3, "steps='x' must be a number; correct it.")
     >>> problems.check()
     Traceback (most recent call last):
@@ -49,7 +49,7 @@ class Problems:
             raise ScenarioError([*self.texts[:MOST_PROBLEMS], *more])
 
     def number(self, line: int, key: str, text: str, least: float = 0.0, most: float = inf) -> float:
-        """A finite number from ``least`` to ``most``; 0 where there is a problem."""
+        """Return a finite number from ``least`` to ``most``; 0 where there is a problem."""
         try:
             value = float(text)
         except ValueError:
@@ -60,7 +60,7 @@ class Problems:
         return value
 
     def whole(self, line: int, key: str, text: str, least: int, most: int) -> int:
-        """A whole number from ``least`` to ``most``; ``least`` where there is a problem."""
+        """Return a whole number from ``least`` to ``most``; ``least`` where there is a problem."""
         digits = text.strip()
         if digits.isascii() and digits.isdigit() and len(digits) < 16 and least <= int(digits) <= most:
             return int(digits)
@@ -68,7 +68,7 @@ class Problems:
         return least
 
     def quantity(self, line: int, key: str, text: str, dimension: Dimension, most: float) -> float:
-        """A quantity with or without unit, from 0 to ``most``; 0 where there is a problem."""
+        """Return a quantity with or without unit, from 0 to ``most``; 0 where there is a problem."""
         try:
             value = parse_quantity(text, dimension)
         except ValueError as error:
@@ -80,7 +80,7 @@ class Problems:
         return value
 
     def name(self, line: int, key: str, text: str) -> str:
-        """A printable text of 1 to 200 characters."""
+        """Return a printable text of 1 to 200 characters."""
         value = text.strip()
         if not value or len(value) > MOST_NAME or not value.isprintable():
             self.add(
@@ -102,12 +102,12 @@ def file_text(data: bytes, what: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableRow:
     """A row of a table: its cells by column, and where its problems go."""
 
     number: int
     cells: Mapping[str, str]
-    problems: Problems
+    problems: FileProblems
 
     def add(self, text: str) -> None:
         self.problems.add(self.number, text)
@@ -145,19 +145,19 @@ class TextTable:
         self,
         required: Sequence[str],
         optional: Sequence[str],
-        make: Callable[[Line], R | None],
+        make: Callable[[TableRow], R | None],
         nothing: str = "",
     ) -> list[R]:
         """Apply ``make`` to each row, ``None`` left out; ``nothing`` is the problem where none is left."""
         place = column_places(self.header, required, optional, self.what)
-        problems, rows = Problems(self.what), list[R]()
+        problems, rows = FileProblems(self.what), list[R]()
         for number, row in self._rows:
             if len(row) != len(self.header):
                 wanted = f"{len(row)} cells where the header has {len(self.header)}"
                 problems.add(number, f"{wanted}; quote cells that hold a comma.")
             else:
                 cells = {name: row[i].strip() for name, i in place.items()}
-                if (of_row := make(Line(number, cells, problems))) is not None:
+                if (of_row := make(TableRow(number, cells, problems))) is not None:
                     rows.append(of_row)
             if problems.full:
                 break

@@ -64,7 +64,7 @@ class Rates:
         return rates
 
 
-class State:
+class JobArrays:
     """Arrays by job: steps left, arrivals, time received. ``now`` is the clock, in seconds."""
 
     def __init__(self, system: TrainingSystem) -> None:

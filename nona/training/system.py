@@ -54,7 +54,7 @@ class Throughputs:
     source: str = ""
 
     def rate(self, gpu: str, model: str, workers: int) -> float:
-        """Steps per second alone, all GPUs on as few servers as possible."""
+        """Return steps per second alone, all GPUs on as few servers as possible."""
         return self.alone.get(AloneKey(gpu, model, workers), 0.0)
 
     def pair(self, gpu: str, model: str, partner: str, workers: int) -> tuple[float, float]:
@@ -112,7 +112,7 @@ JobKind = Literal["training", "interactive", "inference"]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TrainingJob:
     """One job, as it arrives.
 
     ``name``: unique in its workload.
@@ -168,7 +168,7 @@ class TrainingSystem:
     """
 
     cluster: TrainingCluster
-    jobs: tuple[Job, ...]
+    jobs: tuple[TrainingJob, ...]
     throughputs: Throughputs
     entities: tuple[EntityShare, ...] = ()
     round_s: float = 360.0

@@ -21,7 +21,7 @@ from nona.models.cost.costing import cost_graph
 from nona.models.cost.options import CostOptions, calibration, resident_bytes
 from nona.models.graph.model import ModelGraph
 from nona.scenario.training import with_batch
-from nona.training.rows import Line, TextTable
+from nona.training.rows import TableRow, TextTable
 from nona.training.system import AloneKey, PairKey, Provenance, Throughputs
 
 """Names of tables that need no file."""
@@ -50,7 +50,7 @@ def shipped_throughputs() -> Throughputs:
 def read_throughputs(
     data: bytes, filename: str, provenance: Provenance = "given", source: str = ""
 ) -> Throughputs:
-    """A table in CSV.
+    """Return a table in CSV.
 
     Either Gavel's columns (``worker_type, placement, model, batch_size, scale_factor, partner_model,
     partner_batch_size, partner_scale_factor, steps_per_s, partner_steps_per_s``; those of partners may be
@@ -87,7 +87,7 @@ class _Collected:
     pairs: dict[PairKey, tuple[float, float]] = field(default_factory=dict)
     seen: dict[tuple[str, ...], int] = field(default_factory=dict)
 
-    def enter_simple(self, line: Line) -> bool | None:
+    def enter_simple(self, line: TableRow) -> bool | None:
         key = AloneKey(line.name("gpu"), line.name("model"), line.whole("workers", MOST_WORKERS))
         rate = line.value("steps_per_s", MOST_RATE)
         if not self._first(line, *map(str, key)) or rate <= 0:
@@ -95,7 +95,7 @@ class _Collected:
         self.alone[key] = rate
         return True
 
-    def enter_wide(self, line: Line) -> bool | None:
+    def enter_wide(self, line: TableRow) -> bool | None:
         gpu, placement = line.name("worker_type"), line.cell("placement")
         if placement not in PLACEMENTS:
             line.add(f"placement={placement[:40]!r} must be {' or '.join(PLACEMENTS)}; correct it.")
@@ -118,7 +118,7 @@ class _Collected:
             self.pairs[PairKey(gpu, model, partner, workers)] = (rate, other)
         return None
 
-    def _first(self, line: Line, *key: str) -> bool:
+    def _first(self, line: TableRow, *key: str) -> bool:
         """Return whether a row without problems is the first about ``key``; note a problem if it is not."""
         if line.wrong:
             return False
@@ -161,11 +161,13 @@ def all_reduce_s(size_bytes: float, workers: int, bandwidth: float, latency_s: f
 
 
 def training_step(graph: ModelGraph, device: Device, options: CostOptions) -> TrainingStep:
-    """A step of ``options.batch`` examples on one GPU; memory is weights, gradients, states, activations.
+    """Return a step of ``options.batch`` examples on one GPU.
 
-    >>> from nona.models.graph.model import Operator, Work
+    Memory is weights, gradients, states, activations.
+
+    >>> from nona.models.graph.model import Operator, StatedWork
     >>> from nona.cluster.hardware.device import find_device
-    >>> graph = ModelGraph("g", (Operator("a", work=Work(flops=1e12, macs=5e11)),), ())
+    >>> graph = ModelGraph("g", (Operator("a", work=StatedWork(flops=1e12, macs=5e11)),), ())
     >>> step = training_step(graph, find_device("v100"), CostOptions("eager"))
     >>> round(step.passes_s, 2), step.update_s
     (0.29, 0.0)

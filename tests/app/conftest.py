@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from worker_threads import WorkerThread
 
 from nona.app.jobs import pool
-from nona.app.models.loading import Tidying
+from nona.app.models.loading import IdleCollector
 from nona.app.session import state
 from nona.app.tasks import desk
 from nona.scenario.file import scenario_from_mapping
@@ -54,7 +54,7 @@ def quick_runner():
         patched.setattr(local_script_runner, "require_widgets_deltas", waited_for)
         once = cache(manifest_scanner.scan_component_manifests)
         patched.setattr(manifest_scanner, "scan_component_manifests", once)
-        patched.setattr(Tidying, "run", lambda tidier: None)
+        patched.setattr(IdleCollector, "run", lambda tidier: None)
         yield
 
 

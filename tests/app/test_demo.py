@@ -6,9 +6,9 @@ import pytest
 from app_driver import APP, end_jobs, finish, go, job_of, new_session, said, state_of
 from sizes import first
 
-from nona.app.jobs.registry import Job
+from nona.app.jobs.registry import AppJob
 from nona.app.pages.demo import Tour, begin, can, press_key
-from nona.app.pages.demo_stories import MOST_STEPS, STORIES, Step
+from nona.app.pages.demo_stories import MOST_STEPS, STORIES, DemoStep
 from nona.app.pages.home import QUESTIONS
 from nona.app.session.kept import is_choice
 from nona.app.session.opening import shipped
@@ -55,7 +55,7 @@ def test_stories_of_at_most_five_steps_without_numbers_in_their_texts_and_their_
     last = len(STORIES) - 1
     assert not can(Tour(AppState()), "back")
     assert not can(Tour(AppState(), last, len(STORIES[last].steps) - 1), "next")
-    assert isinstance(Tour(AppState()).shown, Step)
+    assert isinstance(Tour(AppState()).shown, DemoStep)
     at = new_session()
     at.query_params["demo"] = "<b>"
     at.run()
@@ -75,7 +75,7 @@ def no_work(monkeypatch):
         return waited
 
     end_jobs()
-    monkeypatch.setattr(Job, "begin", begin_only)
+    monkeypatch.setattr(AppJob, "begin", begin_only)
     yield
     end_jobs()
 

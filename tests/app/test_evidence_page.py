@@ -14,7 +14,7 @@ from evidence.reports import decisions, elastic, paper, prediction, serverless, 
 from evidence.reports.theory import comparison_rows, theory_rows, theory_sentence, theory_summary
 from evidence.results import DecisionStudy, PaperStudy, TheoryResult
 from nona.app.session.state import Result
-from nona.app.tasks.desk import Desk
+from nona.app.tasks.desk import JobContext
 from nona.app.tasks.serving import run_task
 from nona.core.errors import JobError
 from nona.core.tables import share_text
@@ -80,7 +80,7 @@ def few_systems(monkeypatch):
 @pytest.mark.usefixtures("few_systems")
 def test_the_worker_compares_every_system_tells_how_far_it_is_stops_when_asked_and_refuses_unknown_efforts():
     told = []
-    result = run_task({"kind": "validate", "effort": "tiny"}, Desk(told.append))
+    result = run_task({"kind": "validate", "effort": "tiny"}, JobContext(told.append))
     found = TheoryResult.from_json(result)
     assert list(found.rows) == [r for k in FEW for r in comparison_rows(compare(k, TINY))]
     assert (found.engine, found.replications, found.effort) == ("simpy", 3, "tiny")
@@ -97,10 +97,10 @@ def test_the_worker_compares_every_system_tells_how_far_it_is_stops_when_asked_a
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        run_task({"kind": "validate", "effort": "tiny"}, Desk(lambda message: None, stop))
+        run_task({"kind": "validate", "effort": "tiny"}, JobContext(lambda message: None, stop))
     for effort, rule in (("huge", "must be one of tiny"), (None, "must be a valid EffortAsked")):
         with pytest.raises(JobError, match=rule):
-            run_task({"kind": "validate", "effort": effort}, Desk(lambda message: None))
+            run_task({"kind": "validate", "effort": effort}, JobContext(lambda message: None))
 
 
 def test_before_a_run_the_page_says_what_theory_says_and_after_it_shows_its_rows(open_page):

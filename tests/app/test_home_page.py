@@ -18,7 +18,7 @@ from nona.app.pages.training.page import DEMOS as TRAINING
 from nona.app.session.page_list import PAGES
 from nona.app.session.state import FIRST, AppState
 from nona.app.store.database import Database
-from nona.app.store.store import Store
+from nona.app.store.store import ResultStore
 from nona.app.widgets.terms import GUIDE_PARAMETER, OF_LANGUAGE, ON_PAGES, TERM_PARAMETER, term
 from nona.cluster.hardware.device import devices
 from nona.queries.placement.fixed import local_placement, spread_placement
@@ -120,7 +120,7 @@ def test_what_holds_few_of_the_words_is_no_answer(open_page):
 
 def test_recent_scenarios_stand_with_their_verdicts(tmp_path, monkeypatch, open_page):
     monkeypatch.setenv("NONA_STORE", str(tmp_path))
-    kept = Store(Database(tmp_path), "somebody", everyone=True)
+    kept = ResultStore(Database(tmp_path), "somebody", everyone=True)
     for module in (home, runs):
         monkeypatch.setattr(module, "store", lambda: kept)
     assert "Recent scenarios" not in titles(open_page("home"))

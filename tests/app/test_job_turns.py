@@ -18,7 +18,7 @@ from nona.app.jobs import expected
 from nona.app.jobs import registry as room
 from nona.app.jobs.expected import EXPECTED, about_text, expected_s
 from nona.app.jobs.kinds import KINDS
-from nona.app.jobs.line import Line, wait_s
+from nona.app.jobs.line import FairQueue, wait_s
 from nona.app.jobs.registry import Durations, JobRegistry
 from nona.app.session.workspace import jobs
 from nona.app.shell.job_panel import WAITING_S, beat, moved_on, progress_text
@@ -206,7 +206,7 @@ class Watched:
     """A line that starts work as soon as it may, and checks the rules at every step."""
 
     def __init__(self, places, each=0):
-        self.line, self.each = Line[int](places, each), each or places
+        self.line, self.each = FairQueue[int](places, each), each or places
         self.owner: dict[int, str] = {}
         self.waiting: list[int] = []
         self.running: list[int] = []
@@ -360,14 +360,14 @@ def test_what_jobs_took_corrects_what_is_expected_of_the_next_one():
 
 
 def test_a_job_of_which_nothing_is_done_says_what_it_is_at_and_for_how_long(tmp_path):
-    job = room.Job("1", "simulate", "", tmp_path, status="running", started=time.monotonic() - 40.0)
+    job = room.AppJob("1", "simulate", "", tmp_path, status="running", started=time.monotonic() - 40.0)
     job.take_in({"id": "1", "fraction": 0.0, "text": "Reading and contracting the models"})
     assert progress_text(job) == "Reading and contracting the models · 40 s so far"
 
 
 def test_what_is_left_is_known_before_the_work_tells_it(tmp_path):
     expected_s = 90.0
-    job = room.Job("1", "simulate", "", tmp_path, status="running", expected_s=expected_s)
+    job = room.AppJob("1", "simulate", "", tmp_path, status="running", expected_s=expected_s)
     job.started = time.monotonic() - 30.0
     job.take_in({"id": "1", "fraction": 0.0, "text": "Preparing the schedulers"})
     assert job.remaining_s is None

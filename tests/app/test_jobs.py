@@ -18,10 +18,10 @@ from app_driver import changed, state_of, until
 from benchmarks.kept_server import alive
 from nona.app.jobs.kinds import KINDS
 from nona.app.jobs.pool import Worker
-from nona.app.jobs.registry import Job, JobRegistry
+from nona.app.jobs.registry import AppJob, JobRegistry
 from nona.app.session.state import AppState
 from nona.app.tasks import process, serving, simulation
-from nona.app.tasks.desk import Desk
+from nona.app.tasks.desk import JobContext
 from nona.app.tasks.simulation import REPLICATIONS
 from nona.core.compiled.families import FAMILIES
 from nona.core.document import Document
@@ -282,7 +282,7 @@ def test_a_worker_loads_the_compiled_engine_once_it_is_there(monkeypatch):
     monkeypatch.setattr(serving, "is_ready", lambda: ready[0])
     monkeypatch.setattr(serving, "prepare_in_background", lambda *asked: done.append(asked) or all_ready[0])
     monkeypatch.setattr("nona.app.tasks.serving.warm", lambda: done.append("loaded"))
-    server = serving.Server(set(), lambda message: None)
+    server = serving.WorkerLoop(set(), lambda message: None)
     server.load()
     asked = tuple(FAMILIES)
     assert (server.loaded, done) == (False, [asked])
@@ -312,7 +312,7 @@ def test_a_job_says_that_it_compiles_and_that_it_runs_slowly_until_the_engine_is
     )
     monkeypatch.setattr(serving, "KINDS", task)
     for _ in range(2):
-        assert serving.run_task({}, Desk(told.append)) == {"value": 2}
+        assert serving.run_task({}, JobContext(told.append)) == {"value": 2}
     assert told == [{"text": serving.COMPILING}]  # the second time it is there
     for ready in (False, True):
         monkeypatch.setattr(simulation, "is_ready", lambda ready=ready: ready)
@@ -338,7 +338,7 @@ def test_a_run_changes_over_to_the_fast_engine_once_it_is_there(monkeypatch, tmp
     scenario = {"cluster": {"servers": [{"count": 2}]}, "workload": [{"model": "m.json", "rate": 0.01}]}
     scenario |= {"simulation": {"jobs": 50, "replications": 2}, "schedulers": ["local"]}
     spec = {"scenario": scenario, "uploads": str(tmp_path), "folder": str(tmp_path / "files")}
-    run = simulation.simulate_scenario(spec, Desk(lambda message: None))
+    run = simulation.simulate_scenario(spec, JobContext(lambda message: None))
     assert run.report.engine == "compiled, simpy"
 
 
@@ -383,7 +383,7 @@ class _Known:
 
     def __init__(self):
         worker = cast("Worker", SimpleNamespace(kill=lambda: None))
-        self.jobs = {n: Job(n, n, "", Path(), worker, seen=0.0) for n in OF_THE_SESSION}
+        self.jobs = {n: AppJob(n, n, "", Path(), worker, seen=0.0) for n in OF_THE_SESSION}
 
     def get(self, job_id):
         return self.jobs.get(job_id or "")

@@ -14,8 +14,8 @@ from nona.app.shell import run_keeper
 from nona.app.shell.run_keeper import PLACES, kind_of, show_result
 from nona.app.store.contents import SAVED_KINDS
 from nona.app.store.database import Database
-from nona.app.store.store import COMMAND_LINE, Store, compare, export_items, import_items
-from nona.app.tasks.desk import Desk, HoldsAsked
+from nona.app.store.store import COMMAND_LINE, ResultStore, compare, export_items, import_items
+from nona.app.tasks.desk import HoldsAsked, JobContext
 from nona.language.report.tables import language_finding
 from nona.queries.sweeps.numbers import LINK, LOAD, with_value
 from nona.queries.sweeps.results import GridRequest, SweepRequest
@@ -54,7 +54,7 @@ def made(kind, seed, tmp_path):
     scenario = scenario_from_mapping(data)
     spec = {"scenario": scenario_to_mapping(scenario), "uploads": str(tmp_path), "folder": str(tmp_path)}
     spec |= ASKED[kind].to_json() if kind in ASKED else {}
-    return scenario, KINDS.find(PLACES[kind].job).task()(spec, Desk(lambda message: None))
+    return scenario, KINDS.find(PLACES[kind].job).task()(spec, JobContext(lambda message: None))
 
 
 def question(state, kind):
@@ -74,8 +74,8 @@ def test_every_kind_that_is_kept_has_a_page():
 
 @pytest.mark.parametrize("kind", first(3, FAMILIES))
 def test_a_result_is_kept_shown_again_and_compared(kind, tmp_path):
-    store = Store(Database(tmp_path / "mine"), COMMAND_LINE)
-    other = Store(Database(tmp_path / "theirs"), COMMAND_LINE)
+    store = ResultStore(Database(tmp_path / "mine"), COMMAND_LINE)
+    other = ResultStore(Database(tmp_path / "theirs"), COMMAND_LINE)
     scenarios, results = zip(*(made(kind, seed, tmp_path) for seed in (1, 2)), strict=True)
     assert kind_of(results[0]) is SAVED_KINDS[kind]
     new = [SAVED_KINDS[kind].new_item(f"run {k}", "", result, Sources()) for k, result in enumerate(results)]
@@ -113,7 +113,7 @@ def test_requests_to_language_models_keep_themselves_and_open_again(tmp_path, mo
     simulated(go(at, "simulation"), "simulate")
     simulated(at, "language")
     assert not at.exception  # both can be saved on one page
-    mine = Store(Database(tmp_path / "saved"), COMMAND_LINE, master=True)
+    mine = ResultStore(Database(tmp_path / "saved"), COMMAND_LINE, master=True)
     assert until(lambda: len(mine.listing().items) == 2)
     (item,) = mine.listing(kind="language").items
     told = language_finding(state.results["language"].data.report).text

@@ -4,7 +4,7 @@ import pytest
 from app_driver import go, state_of
 
 from nona.app.pages.scenario.workload_facts import arrivals_of
-from nona.app.session.editing import Written
+from nona.app.session.editing import ScenarioText
 from nona.app.session.state import AppState
 from nona.app.widgets.fields import AT_ONCE
 from nona.queries.study import preparation
@@ -94,5 +94,5 @@ def test_values_are_written_once_per_scenario_as_in_the_whole_text():
     assert state.value(("workload", 0, "slo")) == "2 s"
     scenario = many(3, background={"compute": {"utilization": 0.25}})
     whole = scenario.model_dump(mode="json")
-    written = Written(scenario)
+    written = ScenarioText(scenario)
     assert {part: written.at((part,)) for part in whole} == whole == written.at(())

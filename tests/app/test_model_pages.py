@@ -42,7 +42,7 @@ def prepared(name):
 
 def link_of(at):
     network = state_of(at).scenario.cluster.network
-    return messages.Link(network.capacity, network.latency)
+    return messages.PlacementLink(network.capacity, network.latency)
 
 
 def stepping(open_page):

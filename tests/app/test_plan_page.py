@@ -10,7 +10,7 @@ from nona.app.pages.planning.page import VERDICTS, option_name
 from nona.app.session.workspace import jobs
 from nona.app.store.database import Database
 from nona.app.store.families import PLAN
-from nona.app.store.store import COMMAND_LINE, Store, export_items, import_items
+from nona.app.store.store import COMMAND_LINE, ResultStore, export_items, import_items
 from nona.app.widgets.fields import plain
 from nona.core.tables import money
 from nona.planning.question import opened, question_of
@@ -207,7 +207,7 @@ def test_a_saved_plan_is_there_after_other_work(planned, tmp_path, monkeypatch):
     assert name.proto.default == name.value == "two offers"
     planned.button(key="save-plan").click().run()
     monkeypatch.setenv("NONA_SHARED_STORE", "1")
-    store = Store(Database(tmp_path), COMMAND_LINE, master=True)
+    store = ResultStore(Database(tmp_path), COMMAND_LINE, master=True)
     (item,) = store.listing().items
     shown = [s.value for s in planned.subheader if s.value.startswith("Buy ")]
     for text in (s.replace("\N{NO-BREAK SPACE}", " ") for s in shown):

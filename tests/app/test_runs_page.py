@@ -13,7 +13,7 @@ from nona.app.pages import runs
 from nona.app.session.workspace import jobs
 from nona.app.shell import run_keeper, scenario_bar
 from nona.app.store.database import FILE, Database
-from nona.app.store.store import COMMAND_LINE, Store, export_items, import_items
+from nona.app.store.store import COMMAND_LINE, ResultStore, export_items, import_items
 
 PAGE, RUN = "runs", "simulation"
 
@@ -27,7 +27,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def master(folder):
-    return Store(Database(folder), COMMAND_LINE, master=True)
+    return ResultStore(Database(folder), COMMAND_LINE, master=True)
 
 
 def said(at):
@@ -178,7 +178,7 @@ def test_an_imported_item_opens_with_its_result_as_the_file_states_it(folder):
     data = export_items(mine, [i.id for i in mine.listing().items])
     scenario, result, owner = state_of(at).scenario, state_of(at).results["simulate"].data, _owner(folder)
     mine.delete(mine.listing().items[0].id)
-    (item,) = import_items(Store(Database(folder), owner), data)
+    (item,) = import_items(ResultStore(Database(folder), owner), data)
     run(at, seed=99)
     assert f" · {result.about.made} · " in said(go(at, PAGE))
     assert "figures as the file states them" in said(at)
@@ -242,7 +242,7 @@ def test_a_damaged_file_is_one_line_and_all_else_works(folder):
 
 def test_a_long_list_is_shown_in_parts(folder):
     at = save(ran(), "Monday")
-    mine = Store(Database(folder), _owner(folder))
+    mine = ResultStore(Database(folder), _owner(folder))
     (item,) = mine.listing().items
     for number in range(24):
         mine.duplicate(item.id, f"copy {number}")

@@ -19,7 +19,7 @@ from nona.app.widgets.policy_choice import with_option
 from nona.cluster.sharing.registry import WAYS
 from nona.core.tables import kept_text
 from nona.serverless.chart_data import PlatformLive
-from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import network_law
 from nona.serverless.policies import base, registry
@@ -103,7 +103,7 @@ def test_the_search_on_the_page_is_that_of_the_policy(ran):
     at.slider(key="serverless-shown-slack").set_value(80).run()
     system = preparation.prepare_serverless(state_of(at).scenario)
     application = system.applications[0]
-    asked = base.Ask(0, 0, 5, application.slo_s * 0.8)
+    asked = base.WaitingQueue(0, 0, 5, application.slo_s * 0.8)
     answer = get_policy("esg").prepare(system, {}).plan(asked)
     drawn = sent(at, "steps")
     firsts = dict.fromkeys(tuple(b["path"][:1]) for b in drawn["best"])
@@ -141,7 +141,7 @@ def test_ways_of_sharing_are_compared_and_the_fewest_nodes_found(ran):
 def test_the_platform_is_told_while_it_runs():
     system = preparation.prepare_serverless(shipped("strict_light"))
     watch = PlatformWatch(system, ["fixed", "esg"])
-    run = RunOptions(calls=40, warmup=10)
+    run = PlatformRunOptions(calls=40, warmup=10)
     simulate_serverless(system, registry.get_policy("fixed"), {}, run, watch.take)
     told = PlatformLive.from_json(json.loads(json.dumps(watch.live().to_json())))
     assert told == watch.live()

@@ -122,7 +122,7 @@ def test_a_bad_link_is_one_line_leaves_the_page_alone_and_its_text_is_kept_as_fa
     assert (len(at.error), at.title[0].value) == (1, "Home")
     assert state_of(at).scenario == AppState().scenario
     assert "Download its text" in {b.label for b in at.get("download_button")}
-    assert state_of(at).choices.of(opening.Problems).text == "1.nonsense"
+    assert state_of(at).choices.of(opening.OpeningProblems).text == "1.nonsense"
     at.button(key="dismiss").click().run()
     assert "Download its text" not in {b.label for b in at.get("download_button")}
     body = '{"s": {"version": 1, "name": "Mine"}}'

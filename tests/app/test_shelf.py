@@ -9,12 +9,12 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from nona.app.models.loading import Shelf, Tidying, fetch, shelf, tidying
+from nona.app.models.loading import IdleCollector, SharedCache, fetch, shelf, tidying
 from nona.core.errors import GraphError
 
 
 def test_work_is_done_once_for_each_key_and_the_least_recently_used_goes_first():
-    kept, begin, calls = Shelf(at_once=4), threading.Event(), []
+    kept, begin, calls = SharedCache(at_once=4), threading.Event(), []
 
     def make():
         calls.append(1)
@@ -26,7 +26,7 @@ def test_work_is_done_once_for_each_key_and_the_least_recently_used_goes_first()
     begin.set()
     assert [f.result(60) for f in asked] == [1] * 5
     assert kept.ask("other", make).result(60) == 2
-    kept, calls = Shelf(most=2), []
+    kept, calls = SharedCache(most=2), []
 
     def ask(key):
         kept.ask(key, lambda: calls.append(key)).result(60)
@@ -43,7 +43,7 @@ def test_a_failure_is_kept_for_a_moment_only_and_outside_a_page_one_simply_waits
         calls.append(1)
         raise GraphError("no")
 
-    patient, hasty = Shelf(retry_s=60), Shelf(retry_s=0.0)
+    patient, hasty = SharedCache(retry_s=60), SharedCache(retry_s=0.0)
     for kept in (patient, patient, hasty, hasty):
         with pytest.raises(GraphError, match="no"):
             kept.ask("x", fail).result(60)
@@ -56,7 +56,7 @@ def test_a_failure_is_kept_for_a_moment_only_and_outside_a_page_one_simply_waits
 
 
 def test_no_more_threads_work_than_allowed():
-    kept, lock, now, most = Shelf(at_once=2), threading.Lock(), [0], [0]
+    kept, lock, now, most = SharedCache(at_once=2), threading.Lock(), [0], [0]
 
     def make():
         with lock:
@@ -72,7 +72,7 @@ def test_no_more_threads_work_than_allowed():
 
 
 def test_sessions_are_served_in_turn_and_slow_work_of_one_keeps_no_other_waiting():
-    kept, end, order = Shelf(at_once=1), threading.Event(), []
+    kept, end, order = SharedCache(at_once=1), threading.Event(), []
     first = kept.ask("first", lambda: end.wait(60), owner="one")
     asked = [
         kept.ask((owner, i), partial(order.append, owner), owner=owner)
@@ -83,7 +83,7 @@ def test_sessions_are_served_in_turn_and_slow_work_of_one_keeps_no_other_waiting
     for future in [first, *asked]:
         future.result(60)
     assert order == ["two", "three", "one"] * 2  # the first one has just had its turn
-    kept, end = Shelf(at_once=2), threading.Event()
+    kept, end = SharedCache(at_once=2), threading.Event()
     slow = [kept.ask(f"slow {i}", lambda: end.wait(60), owner="one") for i in range(6)]
     assert kept.ask("quick", lambda: "done", owner="another").result(60) == "done"
     assert not any(future.done() for future in slow)
@@ -139,7 +139,7 @@ def test_a_page_says_what_exceeds_its_budget_and_has_it_later(monkeypatch):
 def test_no_full_collection_runs_while_a_large_model_is_made():
     """Full collections stop every session; Python starts several while 300,000 objects are made."""
     tidying().tidy(math.inf)  # the server's own has nothing left to do
-    made, kept = Tidying(quiet_s=0.0), [[i] for i in range(1000)]
+    made, kept = IdleCollector(quiet_s=0.0), [[i] for i in range(1000)]
     full: list[int] = []
 
     def note(phase, info):
@@ -152,7 +152,7 @@ def test_no_full_collection_runs_while_a_large_model_is_made():
 
     gc.callbacks.append(note)
     try:
-        assert Shelf(working=made.working).ask("model", build).result(60) == 0
+        assert SharedCache(working=made.working).ask("model", build).result(60) == 0
         assert made.tidy(time.monotonic())  # in a quiet moment there is one, and what lives is set aside
         assert full
         assert not made.tidy(time.monotonic())
@@ -166,7 +166,7 @@ def test_no_full_collection_runs_while_a_large_model_is_made():
 
 def test_when_no_moment_is_quiet_pythons_own_collections_come_back():
     tidying().tidy(math.inf)
-    made, usual = Tidying(quiet_s=5.0, latest_s=100.0), gc.get_threshold()
+    made, usual = IdleCollector(quiet_s=5.0, latest_s=100.0), gc.get_threshold()
     with made.working():
         assert gc.get_threshold() != usual
     made.seen()

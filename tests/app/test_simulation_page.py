@@ -13,7 +13,7 @@ from nona.app.form import _on_change
 from nona.app.pages import run_page
 from nona.app.pages.queries.simulation import parse_parts, parts_text
 from nona.app.pages.queries.simulation_runs import MOST_DRAWN, chart_data, show_run, shown_run
-from nona.app.session.state import AppState, Draft, Runs
+from nona.app.session.state import AppState, Draft, KeptRuns
 from nona.app.widgets import policy_choice
 from nona.queries.chart_data import LiveLine, LiveRun
 from nona.queries.placement.fixed import PRESETS
@@ -126,7 +126,7 @@ def test_a_former_run_is_shown_again_under_its_own_mark_and_its_scenario_restore
     app.named(at.toggle, "Show it").set_value(False).run()
     assert not any(b.key == "pin-run" for b in at.button)
     state.results.clear()
-    state.runs = Runs()
+    state.runs = KeptRuns()
     at.run()
     assert not any("Not finished" in m for m in lines(at.markdown))
 
@@ -151,7 +151,7 @@ def test_an_overloaded_result_says_what_would_help_and_a_failed_run_why_and_keep
 
 
 def test_the_oldest_run_is_forgotten_but_never_the_baseline():
-    runs, scenario = Runs(most=3), app.changed()
+    runs, scenario = KeptRuns(most=3), app.changed()
 
     def result(seed):
         about = SimpleNamespace(name="n", made="")  # all that the list of runs reads of a result

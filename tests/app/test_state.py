@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.app.session.opening import open_file
-from nona.app.session.saving import Store
+from nona.app.session.saving import WorkspaceStore
 from nona.app.session.state import AppState, Result
 from nona.app.session.uploads import Uploads
 from nona.app.session.workspace import Workspaces
@@ -165,7 +165,7 @@ def test_a_list_is_checked_like_an_edit_and_an_unknown_name_elsewhere_blocks_nei
 
 
 def test_idle_workspaces_leave_the_memory_and_come_back_from_disk(tmp_path):
-    store = Store(tmp_path)
+    store = WorkspaceStore(tmp_path)
     opened, worked = set(), []
     held = Workspaces(store=store, idle_s=-1.0)
     held.is_open, held.is_worked_for = opened.__contains__, lambda state: any(s is state for s in worked)

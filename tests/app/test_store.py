@@ -11,11 +11,11 @@ from begun import BEGUN
 from nona.app.jobs.kinds import KINDS
 from nona.app.server.browser import new_token
 from nona.app.session.opening import new_state
-from nona.app.session.saving import Snapshot, Store, Texts, write_workspace
+from nona.app.session.saving import Texts, WorkspaceSnapshot, WorkspaceStore, write_workspace
 from nona.app.session.state import AppState, Result
 from nona.app.session.workspace import Workspaces, restored
 from nona.app.session.workspace_files import BROKEN, FILE, Restored, read_workspace, sweep
-from nona.app.tasks.desk import Desk
+from nona.app.tasks.desk import JobContext
 from nona.app.tasks.simulation import simulate_scenario
 
 GRAPH = {"nodes": [{"id": "a", "compute_ms": 1}], "edges": []}
@@ -27,7 +27,7 @@ def run(tmp_path_factory):
     small = {**BEGUN, "simulation": {"jobs": 50, "replications": 2}, "schedulers": ["local"]}
     folder = str(tmp_path_factory.mktemp("job"))
     asked = {"scenario": small, "uploads": folder, "folder": folder}
-    sent = simulate_scenario(asked, Desk(lambda message: None)).to_json()
+    sent = simulate_scenario(asked, JobContext(lambda message: None)).to_json()
     return KINDS.find("simulate").read(json.loads(json.dumps(sent)))
 
 
@@ -59,7 +59,7 @@ def parts(state):
 
 def saved(folder, token, state):
     """A store that has saved the state."""
-    store = Store(folder)
+    store = WorkspaceStore(folder)
     store.watch(token, state)
     store.flush()
     return store
@@ -67,7 +67,7 @@ def saved(folder, token, state):
 
 def loaded(folder, token):
     """What the next server finds."""
-    state = Store(folder).load(token)
+    state = WorkspaceStore(folder).load(token)
     assert state is not None
     return state
 
@@ -88,7 +88,7 @@ def test_all_of_a_workspace_comes_back(tmp_path, run):
 
 
 def test_the_thread_saves_within_five_seconds(tmp_path):
-    store, state, token = Store(tmp_path, beat_s=0.05), AppState(), new_token()
+    store, state, token = WorkspaceStore(tmp_path, beat_s=0.05), AppState(), new_token()
     store.start()
     store.watch(token, state)
     time.sleep(0.3)
@@ -141,7 +141,7 @@ def test_a_damaged_workspace_opens_empty_and_is_kept(tmp_path, damage):
 
 
 def test_a_folder_in_place_of_the_file_is_told(tmp_path):
-    store, token = Store(tmp_path), new_token()
+    store, token = WorkspaceStore(tmp_path), new_token()
     folder = store.place(token)
     (folder / FILE).mkdir(parents=True)
     again = store.load(token)
@@ -168,7 +168,7 @@ def test_a_damaged_result_costs_that_result_alone(tmp_path, run):
 def test_what_does_not_fit_is_named(tmp_path, run):
     state = worked(run)
     state.uploads.add("large.bin", b"x" * 5000)
-    write_workspace(tmp_path, state.uploads.folder, Snapshot.of(state), Texts(), most_bytes=3000)
+    write_workspace(tmp_path, state.uploads.folder, WorkspaceSnapshot.of(state), Texts(), most_bytes=3000)
     again = read_workspace(tmp_path)
     assert again.uploads.names() == ("tiny.json",)
     told = " ".join(again.choices.of(Restored).lines)
@@ -193,7 +193,7 @@ def test_old_and_large_workspaces_are_swept(tmp_path):
 
 
 def test_a_workspace_that_was_dropped_comes_back(tmp_path):
-    held = Workspaces(limit=2, store=Store(tmp_path))
+    held = Workspaces(limit=2, store=WorkspaceStore(tmp_path))
     token, state = held.open(None)
     state.edit(("seed",), 9)
     for _ in range(3):
@@ -205,7 +205,7 @@ def test_a_full_disk_is_told_and_the_next_look_tries_again(tmp_path, monkeypatch
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    store, state, token = Store(tmp_path), AppState(), new_token()
+    store, state, token = WorkspaceStore(tmp_path), AppState(), new_token()
     state.edit(("seed",), 9)
     store.watch(token, state)
     with monkeypatch.context() as broken:
@@ -229,9 +229,9 @@ def test_another_scenario_at_the_start_opens_and_undo_has_the_work(tmp_path, mon
     state = new_state()
     state.edit(("name",), "Worked on")
     saved(tmp_path / "w", token, state)
-    assert restored(Store(tmp_path / "w"), token).scenario.name == "Worked on"  # started as before
+    assert restored(WorkspaceStore(tmp_path / "w"), token).scenario.name == "Worked on"  # started as before
     file.write_text(file.read_text().replace("Given", "Another"))
-    again = restored(Store(tmp_path / "w"), token)
+    again = restored(WorkspaceStore(tmp_path / "w"), token)
     assert again.scenario.name == "Another"
     again.undo()
     assert again.scenario.name == "Worked on"

@@ -8,13 +8,13 @@ import pytest
 from app_driver import changed
 from drawn import texts, within
 
-from nona.app.jobs.registry import Job
+from nona.app.jobs.registry import AppJob
 from nona.app.pages.queries.simulation_result import early_text
 from nona.app.pages.training.drawings import MOST_LANES, MOST_NODES, elastic_drawing, training_drawing
 from nona.app.tasks import desk as placing
 from nona.app.tasks import simulation as tasks_simulation
 from nona.app.tasks import training as tasks
-from nona.app.tasks.desk import Desk, PlacingWatch
+from nona.app.tasks.desk import JobContext, PlacingWatch
 from nona.app.tasks.planning import place_scenario
 from nona.app.tasks.simulation import simulate_scenario
 from nona.app.widgets.components import HEIGHT, WIDTH
@@ -24,7 +24,7 @@ from nona.queries.simulation.run import Cancelled
 from nona.queries.study.placing import PlacingProgress
 from nona.training.elastic.engine import ElasticProgress
 from nona.training.elastic.results import ElasticLive
-from nona.training.elastic.system import Share
+from nona.training.elastic.system import NodeShare
 from nona.training.results import TrainingLive
 from nona.training.rounds import TrainingProgress
 from nona.training.system import NodeGroup, TrainingCluster
@@ -106,7 +106,7 @@ def test_the_picture_goes_on_to_the_next_policy_also_from_a_silent_one_and_bridg
 def elastic_report(policy, minute, *, replication=0):
     """After so many minutes: half a job's worth of work each minute, one job on two nodes."""
     of = {"policy": policy, "replication": replication, "fraction": minute / 1000, "time_s": 60.0 * minute}
-    mean, given = float("nan") if minute < 2 else 90.0, {7: (Share(1, 4), Share(0, 2)), 8: ()}
+    mean, given = float("nan") if minute < 2 else 90.0, {7: (NodeShare(1, 4), NodeShare(0, 2)), 8: ()}
     counts = {"running": 1, "waiting": 2, "jobs": 500, "work": minute / 2}
     return ElasticProgress(mean_jct_s=mean, given=given, **counts, **of)
 
@@ -171,7 +171,7 @@ def assert_moves(told):
 @pytest.mark.verify
 def test_a_simulation_says_how_far_its_placement_is(tmp_path):
     told = []
-    simulate_scenario(asked(tmp_path), Desk(told.append))
+    simulate_scenario(asked(tmp_path), JobContext(told.append))
     begins = next(i for i, m in enumerate(told) if m.get("text") == "Preparing the schedulers")
     first = [m for m in told[:begins] if "fraction" in m and "models" not in m["text"]]
     second = told[begins:]
@@ -188,7 +188,7 @@ def test_a_simulation_says_how_far_its_placement_is(tmp_path):
 @pytest.mark.verify
 def test_the_bar_of_a_placement_moves(tmp_path):
     told = []
-    place_scenario(asked(tmp_path), Desk(told.append))
+    place_scenario(asked(tmp_path), JobContext(told.append))
     assert_moves(told)
     assert counts(told, r"candidates, (\d+) runs? done"), "the race is told"
 
@@ -201,7 +201,7 @@ def test_a_search_inside_a_simulation_can_be_cancelled(tmp_path):
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        simulate_scenario(asked(tmp_path), Desk(told.append, stop))
+        simulate_scenario(asked(tmp_path), JobContext(told.append, stop))
     assert not any("live" in m for m in told), "it ended before anything ran"
 
 
@@ -214,7 +214,7 @@ def test_what_has_ended_is_kept(tmp_path, monkeypatch):
     scenario = changed("slides_example", schedulers=names, simulation=size, objective="formula")
     folder = str(tmp_path)
     spec = {"scenario": scenario.model_dump(mode="json"), "uploads": folder, "folder": folder}
-    whole = simulate_scenario(spec, Desk(told.append))
+    whole = simulate_scenario(spec, JobContext(told.append))
     parts = [SimulatedRun.from_json({**m["best"], "ended_early_s": 3.0}) for m in told if "best" in m]
     begun = [names[:count] for count in (1, 2, 3)] + [names] * 9
     assert [list(p.report.schedulers) for p in parts] == begun, "every run that has ended counts"
@@ -233,7 +233,7 @@ def test_what_has_ended_is_kept(tmp_path, monkeypatch):
 def test_the_time_left_is_that_to_the_limit():
     told = []
     now = [100.0]
-    watch = PlacingWatch(Desk(told.append), before="A: ", clock=lambda: now[0])
+    watch = PlacingWatch(JobContext(told.append), before="A: ", clock=lambda: now[0])
     watch.take(PlacingProgress("formula"))
     now[0] = 104.0
     watch.take(PlacingProgress("simulation", 7, 0.25))
@@ -242,7 +242,7 @@ def test_the_time_left_is_that_to_the_limit():
 
 
 def test_a_step_that_is_over_does_not_lengthen_the_estimate_of_the_next(tmp_path):
-    job = Job("1", "simulate", "", tmp_path, status="running", started=time.monotonic() - 100.0)
+    job = AppJob("1", "simulate", "", tmp_path, status="running", started=time.monotonic() - 100.0)
     job.take_in({"id": "1", "fraction": 0.5})
     assert job.remaining_s is not None
     assert job.remaining_s >= 99.9
@@ -258,7 +258,7 @@ def test_the_number_of_candidates_goes_on_while_the_best_stays(tmp_path):
     scenario = changed("slides_example")
     told = []
     solved = place_scenario(
-        {"scenario": scenario.model_dump(mode="json"), "uploads": str(tmp_path)}, Desk(told.append)
+        {"scenario": scenario.model_dump(mode="json"), "uploads": str(tmp_path)}, JobContext(told.append)
     )
     live = [SearchProgress.from_json(m["live"]) for m in told if "live" in m]
     counts = [search.candidates for search in live]

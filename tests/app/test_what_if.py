@@ -10,9 +10,9 @@ from typing import cast
 import pytest
 from app_driver import adopt, changed, edit, go, put, shown, state_of, until
 
-from nona.app.jobs.registry import Job, JobRegistry
+from nona.app.jobs.registry import AppJob, JobRegistry
 from nona.app.pages.queries.simulation_what_if import apply, changed_text, copied, discard, move, moves, value
-from nona.app.session.live import Live, question
+from nona.app.session.live import LiveAnswers, question
 from nona.app.session.state import AppState
 from nona.app.session.uploads import Uploads
 from nona.app.session.workspace import jobs
@@ -197,7 +197,7 @@ def test_an_answer_that_was_lost_is_asked_for_again_and_parts_that_end_alike_are
     """The page was left for so long that nobody watched; or the worker was killed by someone else."""
     state, registry = AppState(), jobs()
     state.adopt(changed())
-    live, uploads, asked = Live(), Uploads(), [question(state.scenario)]
+    live, uploads, asked = LiveAnswers(), Uploads(), [question(state.scenario)]
     live.refresh(registry, asked, uploads)
     lost = live.parts
     for part in lost:
@@ -206,8 +206,8 @@ def test_an_answer_that_was_lost_is_asked_for_again_and_parts_that_end_alike_are
     assert () != live.parts != lost
     live.stop(registry)
     asked = question(changed())
-    ended = [Job(i, "answer", asked.fingerprint, Path(), status="failed", error="it ended") for i in "ab"]
+    ended = [AppJob(i, "answer", asked.fingerprint, Path(), status="failed", error="it ended") for i in "ab"]
     registry = cast("JobRegistry", SimpleNamespace(get=lambda i: next(j for j in ended if j.id == i)))
-    live = Live(asked=asked.fingerprint, parts=("a", "b"), first=asked.fingerprint)
+    live = LiveAnswers(asked=asked.fingerprint, parts=("a", "b"), first=asked.fingerprint)
     live.refresh(registry, [asked], Uploads())
     assert live.errors == {asked.fingerprint: ("it ended",)}

@@ -70,9 +70,9 @@ class WorkerThread:
     wait = poll
 
     def _work(self):
-        from nona.app.tasks.serving import Server
+        from nona.app.tasks.serving import WorkerLoop
 
-        server = Server(self._stops, lambda message: self.stdout.write(json.dumps(message)))
+        server = WorkerLoop(self._stops, lambda message: self.stdout.write(json.dumps(message)))
         self.stdout.write(json.dumps({"ready": True}))
         while (spec := self._jobs.get()) is not None and self.returncode is None:
             server.serve(spec, lambda: 0)

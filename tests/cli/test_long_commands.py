@@ -8,7 +8,7 @@ import pytest
 from calling import ONE_MODEL
 
 from nona.cli.main import main
-from nona.cli.output import ProgressLine
+from nona.cli.output import ProgressReport
 from nona.planning import planner
 
 
@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 def test_a_line_is_rewritten_on_a_terminal_alone_and_ends_once():
     terminal, pipe = Terminal(), io.StringIO()
     for stream in (terminal, pipe):
-        line = ProgressLine(stream=stream)
+        line = ProgressReport(stream=stream)
         line.tell("nona, 8 servers")
         line.tell("nona, 16 servers", 1.0)
         line.end()

@@ -13,7 +13,7 @@ from sizes import first
 
 import nona
 from nona.app.store import database, families
-from nona.app.store.store import COMMAND_LINE, Store, compare, export_items, import_items
+from nona.app.store.store import COMMAND_LINE, ResultStore, compare, export_items, import_items
 from nona.cli.main import main
 from nona.cli.parameters import OutputFile
 from nona.core import document
@@ -235,7 +235,7 @@ def test_the_tables_have_a_row_for_each_option_and_the_page_has_its_charts(plann
 
 
 def test_a_saved_plan_is_listed_compared_exported_and_imported(planned, capsys):
-    store = Store(database.Database(planned / "store"), COMMAND_LINE, everyone=True, master=True)
+    store = ResultStore(database.Database(planned / "store"), COMMAND_LINE, everyone=True, master=True)
     second, first = store.listing().items
     assert (first.kind, first.name, second.name) == ("plan", "first", "second")
     assert first.facts.finding.startswith("Buy ")
@@ -244,7 +244,7 @@ def test_a_saved_plan_is_listed_compared_exported_and_imported(planned, capsys):
     assert hourly.values[1].mean == pytest.approx(1.25 * hourly.values[0].mean)
     assert hourly.changes[1].mean == pytest.approx(0.25 * hourly.values[0].mean)
     assert any("plan" in text for text in found.scenario[1])
-    other = Store(database.Database(planned / "other"), COMMAND_LINE, everyone=True, master=True)
+    other = ResultStore(database.Database(planned / "other"), COMMAND_LINE, everyone=True, master=True)
     (taken,) = import_items(other, export_items(store, [first.id]))
     assert taken.imported
     came = other.contents(taken.id).answer()

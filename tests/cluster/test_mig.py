@@ -158,9 +158,9 @@ def test_profiles_are_what_nvidia_smi_lists(name, profile, gib, sms):
 
 
 def test_a_board_where_the_totals_fit_but_the_slices_overlap(monkeypatch):
-    wide = mig.Profile("wide", 1, 2, (1,), 1, 1, 1.0, True, "yes")
-    end = mig.Profile("end", 1, 1, (2,), 1, 1, 1.0, True, "yes")
-    monkeypatch.setattr("nona.cluster.hardware.mig.board", lambda name: mig.Board(name, 4, 4, (wide, end)))
+    wide = mig.SliceProfile("wide", 1, 2, (1,), 1, 1, 1.0, True, "yes")
+    end = mig.SliceProfile("end", 1, 1, (2,), 1, 1, 1.0, True, "yes")
+    monkeypatch.setattr("nona.cluster.hardware.mig.board", lambda name: mig.MigBoard(name, 4, 4, (wide, end)))
     assert "cannot be placed on the board 'odd' without overlap" in refusal(
         mig.parse_layout, "wide, end", "odd"
     )

@@ -17,7 +17,7 @@ from nona.cluster.sharing.registry import WAYS
 from nona.cluster.topology import make_topology
 from nona.core import figures as looks
 from nona.core.document import UNKNOWN
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.queries.chart_data import Distribution, GanttBar, OverTime
 from nona.queries.placement.results import PlacedConfiguration, PlacedModel, SimulatedModel
 from nona.queries.report import figures, series
@@ -300,7 +300,7 @@ def contrast(one, other):
 
 def test_every_name_has_the_look_that_it_declares_and_that_no_other_of_its_chart_has():
     for styles in CHARTS:
-        assert all(isinstance(look, Look) for look in styles.values())
+        assert all(isinstance(look, ChartStyle) for look in styles.values())
         assert len({s.symbol for s in styles.values()}) == len(styles)
         assert all(
             s.dash != looks.OVERLOADED_DASH and s.symbol != looks.UNSTABLE_SYMBOL for s in styles.values()

@@ -13,22 +13,22 @@ from nona.core.experiments import kept_pool
 from nona.core.tables import share_text
 from nona.queries.study.shipped import stored_result
 from nona.queries.sweeps.numbers import LOAD, number_named
-from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.study.comparisons import cluster_usd_hour
 from nona.serverless.study.knees import TRAINED
 from nona.serverless.study.preparation import prepare_serverless
-from nona.serverless.study.tasks import Task, run_tasks
+from nona.serverless.study.tasks import PolicyTask, run_tasks
 
 ROOT = Path(__file__).resolve().parents[2]
-SMALL = RunOptions(calls=80, warmup=40)
+SMALL = PlatformRunOptions(calls=80, warmup=40)
 
 
 def test_a_cheap_point_computed_anew_lies_within_its_stored_interval():
     data = stored_result(ServerlessStudy)
     name = data.cutoff.setting
-    run = RunOptions(calls=data.calls)
-    (done,) = run_tasks([Task(setting(name, data.seed), "fast-gshare", {}, run, 1)])
+    run = PlatformRunOptions(calls=data.calls)
+    (done,) = run_tasks([PolicyTask(setting(name, data.seed), "fast-gshare", {}, run, 1)])
     stored = data.settings[name].cells["fast-gshare"]
     assert done.runs[0].measures.all.hit_rate == pytest.approx(stored.hits[0], abs=0.02)
     assert done.runs[0].measures.all.cost_per_call == pytest.approx(stored.costs[0], rel=0.02)
@@ -124,7 +124,7 @@ def test_what_is_trained_once_for_all_loads_depends_on_none():
 @pytest.mark.verify
 def test_tasks_pair_policies_and_do_not_depend_on_the_number_of_processes():
     scenario = setting(SETTINGS[0])
-    tasks = [Task(scenario, policy, {}, SMALL, 2) for policy in ("fixed", "fast-gshare")]
+    tasks = [PolicyTask(scenario, policy, {}, SMALL, 2) for policy in ("fixed", "fast-gshare")]
     heard = []
     alone = run_tasks(tasks, None, heard.append)
     with kept_pool(2) as pool:

@@ -14,10 +14,20 @@ from reference_server import Request, Server
 
 from nona.core.random_streams import RandomStreams
 from nona.language import run as compiled
-from nona.language.records import REFUSED, STEP, Requests, Run, Sums, Times, Window, add_gap, add_step
+from nona.language.records import (
+    REFUSED,
+    STEP,
+    MeasuredWindow,
+    Requests,
+    RequestTimes,
+    RouterReplication,
+    Sums,
+    add_gap,
+    add_step,
+)
 from nona.language.routers import NUMBERS, make_board, route
 from nona.language.system import BLOCK_TOKENS, LanguageSystem, blocks_of
-from nona.queries.simulation.reference.links import Lane
+from nona.queries.simulation.reference.links import FifoLink
 from nona.queries.simulation.workload import link_background
 
 STEP_END, HOP, DELIVERY, ARRIVAL, COMPOSE = range(5)
@@ -26,7 +36,9 @@ STEP_END, HOP, DELIVERY, ARRIVAL, COMPOSE = range(5)
 class Loop:
     """One run: the servers, the links between them, the requests, what is measured."""
 
-    def __init__(self, system: LanguageSystem, requests: Requests, router: str, window: Window) -> None:
+    def __init__(
+        self, system: LanguageSystem, requests: Requests, router: str, window: MeasuredWindow
+    ) -> None:
         self.system, self.drawn, self.router, self.window = system, requests, NUMBERS[router], window
         self.board, self.places = make_board(system, requests), system.places
         self.servers = [Server(e, engine, self.board) for e, engine in enumerate(system.engines)]
@@ -36,7 +48,7 @@ class Loop:
         self.next_of_loop = requests.first_of_loops(len(system.rows)).tolist()
         streams = RandomStreams(system.seed, window.replication)
         self.links = [
-            (Lane(link_background(others, streams, name, capacity)), capacity)
+            (FifoLink(link_background(others, streams, name, capacity)), capacity)
             for capacity, name, others in system.links
         ]
         self.events: list[tuple[float, int, int]] = []
@@ -46,7 +58,7 @@ class Loop:
         self.sums = Sums.zero(len(system.engines), len(system.rows))
         self.steps = np.zeros((len(system.engines), window.steps), dtype=STEP)
 
-    def run(self) -> Run:
+    def run(self) -> RouterReplication:
         """Simulate until the measured requests are complete."""
         for number in np.flatnonzero(np.isfinite(self.drawn.arrival_s)).tolist():
             heappush(self.events, (float(self.drawn.arrival_s[number]), ARRIVAL, number))
@@ -62,9 +74,11 @@ class Loop:
                 self._arrive(self.requests[number])
             else:
                 self._compose(self.servers[number])
-        times = Times(*(np.array([getattr(r, name) for r in self.requests]) for name in Times._fields))
+        times = RequestTimes(
+            *(np.array([getattr(r, name) for r in self.requests]) for name in RequestTimes._fields)
+        )
         over_s = min(self.now, self.close_s)
-        return Run(self.drawn, times, self.sums, self.steps, self.window, self.begin_s, over_s)
+        return RouterReplication(self.drawn, times, self.sums, self.steps, self.window, self.begin_s, over_s)
 
     def _arrive(self, r: Request) -> None:
         r.arrival_s, r.rank = self.now, self.arrived

@@ -11,7 +11,7 @@ from bisect import insort_left, insort_right
 from collections import Counter
 
 from nona.language.records import Requests
-from nona.language.routers import Board
+from nona.language.routers import RouterState
 from nona.language.system import (
     BLOCK_TOKENS,
     FIRST_RATIO,
@@ -29,7 +29,7 @@ class Request:
 
     Its KV, of ``kv_bytes``, that set out at ``set_out_s``, has yet to join the links of ``path``; those that
     it has joined will have served it at ``through_s``. The last fields are what
-    :class:`~nona.language.records.Times` records.
+    :class:`~nona.language.records.RequestTimes` records.
     """
 
     def __init__(self, number: int, requests: Requests, priority: int) -> None:
@@ -71,7 +71,7 @@ class _Cache:
     unused first, count as free: they give way to who needs blocks.
     """
 
-    def __init__(self, number: int, engine: Engine, board: Board) -> None:
+    def __init__(self, number: int, engine: Engine, board: RouterState) -> None:
         self.number, self.engine, self.board = number, engine, board
         self.cached: Counter[int] = Counter()
         self.users: Counter[int] = Counter()
@@ -154,7 +154,7 @@ def _priority(r: Request) -> int:
 class Server:
     """Who waits, by priority, and who runs, in the order of admission; the ``members`` of the step."""
 
-    def __init__(self, number: int, engine: Engine, board: Board) -> None:
+    def __init__(self, number: int, engine: Engine, board: RouterState) -> None:
         self.number, self.engine, self.board = number, engine, board
         self.cache = _Cache(number, engine, board)
         self.waiting: list[Request] = []

@@ -11,10 +11,10 @@ from reference_engine import simulate_once
 from sizes import first
 
 from nona.cluster.topology import make_topology
-from nona.language.records import REFUSED, Requests, Run, Window
+from nona.language.records import REFUSED, MeasuredWindow, Requests, RouterReplication
 from nona.language.routers import NUMBERS
 from nona.language.system import BLOCK_TOKENS, Engine, LanguageSystem, Lengths, RequestClass, StepTimes
-from nona.queries.system import SharedNetwork, Stream
+from nona.queries.system import BackgroundStream, SharedNetwork
 
 STEPS = StepTimes(6.367e-3, 11.16e-6, 41.88e-9, 17.6e-6, 1.7e-9)
 
@@ -33,7 +33,7 @@ def one_engine(**changes: Any) -> LanguageSystem:
     return LanguageSystem((Engine("gpu", "llm", STEPS, **{"blocks": 600, **changes}),), (row(),))
 
 
-def milliseconds(run: Run) -> dict[str, float]:
+def milliseconds(run: RouterReplication) -> dict[str, float]:
     times, outputs = run.times, run.requests.outputs
     ttft_s, e2e_s = times.first_s - times.arrival_s, times.end_s - times.arrival_s
     tpot_s = (e2e_s - ttft_s)[outputs > 1] / (outputs[outputs > 1] - 1)
@@ -58,14 +58,16 @@ def test_a_full_cache_preempts_as_two_independent_programs_did(
     readable: bool, watermark: float, steps: int, preemptions: int, end_s: float, means: tuple[float, ...]
 ) -> None:
     requests = requests_at(0.05 * np.arange(1, 201), 512, 256)
-    run = simulate_once(one_engine(watermark=watermark), requests, "round-robin", Window(200), readable)
+    run = simulate_once(
+        one_engine(watermark=watermark), requests, "round-robin", MeasuredWindow(200), readable
+    )
     got = milliseconds(run)
     assert (run.sums.steps.sum(), run.times.preemptions.sum()) == (steps, preemptions)
     assert run.over_s == pytest.approx(end_s, abs=1e-6)
     assert (got["ttft"], got["tpot"], got["e2e"]) == means
 
 
-def drawn_system(rng: np.random.Generator) -> tuple[LanguageSystem, Requests, Window]:
+def drawn_system(rng: np.random.Generator) -> tuple[LanguageSystem, Requests, MeasuredWindow]:
     """Any engines, rows, and requests; instants on a grid, so that many coincide."""
     rows = tuple(
         row(f"row {k}", priority=int(rng.integers(3)), concurrency=int(rng.choice([0, 0, 3])))
@@ -109,7 +111,7 @@ def drawn_system(rng: np.random.Generator) -> tuple[LanguageSystem, Requests, Wi
     prefix = np.where(prefix < 0, -1, 4 * row_of + prefix)  # rows share none
     shared = np.where(prefix < 0, 0, 40 * (prefix % 4 + 1))
     requests = Requests(arrival_s, row_of, inputs, outputs, prefix, shared, np.zeros(n))
-    background = Stream(20.0, 1e6, 1.0) if rng.random() < 0.5 else Stream()
+    background = BackgroundStream(20.0, 1e6, 1.0) if rng.random() < 0.5 else BackgroundStream()
     first_token = rng.choice(["prefill", "decode"])
     links = {} if rng.random() < 0.3 else {"nic": float(rng.choice([2e8, 1e9, 5e9]))}
     if links and rng.random() < 0.5:
@@ -117,10 +119,10 @@ def drawn_system(rng: np.random.Generator) -> tuple[LanguageSystem, Requests, Wi
     network = SharedNetwork(make_topology(4, 1e9, **links), 1e-4, background)
     system = LanguageSystem(engines, rows, network, int(rng.integers(100)), first_token)
     first = int(rng.integers(n // 3))
-    return system, requests, Window(int(rng.integers(1, n - first)), first, steps=5)
+    return system, requests, MeasuredWindow(int(rng.integers(1, n - first)), first, steps=5)
 
 
-def check(system: LanguageSystem, run: Run) -> None:
+def check(system: LanguageSystem, run: RouterReplication) -> None:
     """What holds of every run."""
     times, requests = run.times, run.requests
     done = np.isfinite(times.end_s)

@@ -11,13 +11,13 @@ from reference_engine import simulate_once
 from sizes import first
 
 from nona.cluster.topology import make_topology
-from nona.language.records import Requests, Run, Window
+from nona.language.records import MeasuredWindow, Requests, RouterReplication
 from nona.language.routers import NUMBERS
 from nona.language.study.engines import prepare_language
 from nona.language.study.following import Following
 from nona.language.study.simulation import simulate_language
 from nona.language.system import Engine, LanguageSystem, StepTimes
-from nona.queries.system import SharedNetwork, Stream
+from nona.queries.system import BackgroundStream, SharedNetwork
 from nona.scenario.file import scenario_from_mapping
 from tests.language.test_engines import STEPS, drawn_system, requests_at, row
 from tests.language.test_requests_after_queries import ENGINE, LLM, SPLIT, scenario
@@ -36,8 +36,10 @@ def apart(servers: dict[str, int], network: SharedNetwork, steps: StepTimes = TE
     return LanguageSystem(engines, (row(),), network)
 
 
-def run_of(system: LanguageSystem, requests: Requests, readable: bool, router: str = "round-robin") -> Run:
-    return simulate_once(system, requests, router, Window(len(requests)), readable)
+def run_of(
+    system: LanguageSystem, requests: Requests, readable: bool, router: str = "round-robin"
+) -> RouterReplication:
+    return simulate_once(system, requests, router, MeasuredWindow(len(requests)), readable)
 
 
 @pytest.mark.parametrize("readable", [False, True])
@@ -91,7 +93,10 @@ def test_one_link_is_the_limit_of_cards_that_do_not_matter(seed: int) -> None:
         runs = []
         for cards in ({}, {"nic": 1e30, "rack_size": 2, "uplink": 1e30}):
             links = make_topology(4, 1e9, **cards)
-            others = (Stream(20.0, 1e6, 1.0), *[Stream()] * (links.links - 1))  # on the core
+            others = (
+                BackgroundStream(20.0, 1e6, 1.0),
+                *[BackgroundStream()] * (links.links - 1),
+            )  # on the core
             system = LanguageSystem(engines, rows, SharedNetwork(links, 1e-4, messages=others))
             runs.append(simulate_once(system, requests, router, window))
         k = runs[0].measured

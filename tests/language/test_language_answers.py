@@ -14,7 +14,7 @@ from sizes import sized
 from nona.cli.main import main
 from nona.core.errors import ScenarioError
 from nona.language.draws import draw_requests
-from nona.language.records import Window
+from nona.language.records import MeasuredWindow
 from nona.language.report.tables import language_plan_finding
 from nona.language.routers import NUMBERS, ROUTERS
 from nona.language.run import simulate_once
@@ -53,7 +53,7 @@ def test_a_trace_is_answered_request_by_request(folder, capsys) -> None:
     assert all(answer["checks"].values())
     study = prepare_language(parse_scenario(SCENARIO), Sources(folder))
     requests = draw_requests(study.system, 120, 0)
-    run = simulate_once(study.system, requests, "round-robin", Window(120))
+    run = simulate_once(study.system, requests, "round-robin", MeasuredWindow(120))
     ttft_s = run.times.first_s - run.times.arrival_s
     assert chat["ttft_s"]["mean"] == pytest.approx(ttft_s.mean(), abs=1e-12)
     assert chat["kv_tokens"]["most"] <= 900 * 16

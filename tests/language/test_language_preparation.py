@@ -10,7 +10,7 @@ from nona.cluster.hardware.table_file import shipped_table
 from nona.core.errors import NonaError
 from nona.language.gpu import _law, requests_that_fit, step_times
 from nona.language.models import language_models, read_config
-from nona.language.records import Requests, Window
+from nona.language.records import MeasuredWindow, Requests
 from nona.language.run import simulate_once
 from nona.language.study.engines import prepare_language
 from nona.language.traces import read_tokens
@@ -242,7 +242,7 @@ def test_shipped_step_times_give_what_vllm_took_on_an_rtx_4090(tmp_path):
     inputs, outputs = study.system.rows[0].lengths.tokens.T
     none = np.zeros(len(arrival), dtype=np.int64)
     requests = Requests(arrival, none, inputs, outputs, none - 1, none, np.zeros(len(none)))
-    run = simulate_once(study.system, requests, "round-robin", Window(300))
+    run = simulate_once(study.system, requests, "round-robin", MeasuredWindow(300))
     first_s, last_s = run.times.first_s - arrival, run.times.end_s - arrival
     assert last_s.mean() == pytest.approx(e2e.mean(), rel=0.03)
     assert first_s.mean() == pytest.approx(ttft.mean(), rel=0.05)

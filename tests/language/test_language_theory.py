@@ -14,7 +14,7 @@ from evidence.measured_language import beside_steps, steps_finding
 from nona.cluster.topology import make_topology
 from nona.language.draws import draw_requests
 from nona.language.formula import engines_busy, predict
-from nona.language.records import Run, Window
+from nona.language.records import MeasuredWindow, RouterReplication
 from nona.language.study.engines import prepare_language
 from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, StepTimes
 from nona.queries.system import SharedNetwork
@@ -29,12 +29,12 @@ def system(rate: float, tokens: np.ndarray, steps: StepTimes = H100, **engine: o
     return LanguageSystem((Engine("gpu", "llm", steps, **{"blocks": 40_000, **engine}),), (row,))
 
 
-def steady(of: LanguageSystem, jobs: int = 12_000, replication: int = 0) -> Run:
+def steady(of: LanguageSystem, jobs: int = 12_000, replication: int = 0) -> RouterReplication:
     requests = draw_requests(of, jobs + 4000, replication)
-    return simulate_once(of, requests, "round-robin", Window(jobs, 2000, replication))
+    return simulate_once(of, requests, "round-robin", MeasuredWindow(jobs, 2000, replication))
 
 
-def tpot_s(run: Run) -> float:
+def tpot_s(run: RouterReplication) -> float:
     k, times = run.measured, run.times
     outputs = run.requests.outputs[k]
     many = outputs > 1
@@ -114,7 +114,7 @@ def test_a_closed_loop_keeps_its_number(router: str) -> None:
     row = RequestClass("users", "llm", 0.0, Lengths(np.array([[200, 50]])), concurrency=12)
     engines = tuple(Engine(f"gpu {k}", "llm", H100, blocks=2000) for k in range(3))
     of = LanguageSystem(engines, (row,))
-    run = simulate_once(of, draw_requests(of, 4000, 0), router, Window(3000, 500))
+    run = simulate_once(of, draw_requests(of, 4000, 0), router, MeasuredWindow(3000, 500))
     k, times = run.measured, run.times
     span = times.end_s[k].max() - times.arrival_s[k].min()
     assert len(k) / span * (times.end_s - times.arrival_s)[k].mean() == pytest.approx(12, rel=0.02)
@@ -141,7 +141,7 @@ def test_time_per_token_of_a_closed_loop_is_near_aiconfigurator(steps, n, m, use
     """AIConfigurator 0.12.0, ``estimate --estimate-mode agg --backend vllm``."""
     row = RequestClass("users", "llm", 0.0, Lengths(np.array([[n, m]])), concurrency=users)
     of = LanguageSystem((Engine("gpu", "llm", steps, blocks=40_000),), (row,))
-    run = simulate_once(of, draw_requests(of, 1000, 0), "round-robin", Window(700, 200))
+    run = simulate_once(of, draw_requests(of, 1000, 0), "round-robin", MeasuredWindow(700, 200))
     assert 1e3 * tpot_s(run) == pytest.approx(milliseconds, rel=0.1)
 
 
@@ -149,7 +149,7 @@ def test_more_cache_preempts_no_more_and_time_has_no_unit() -> None:
     requests = requests_at(0.05 * np.arange(1, 201), 512, 256)
     most = math.inf
     for blocks in (600, 900, 1600):
-        run = simulate_once(one_engine(blocks=blocks), requests, "round-robin", Window(200))
+        run = simulate_once(one_engine(blocks=blocks), requests, "round-robin", MeasuredWindow(200))
         assert run.times.preemptions.sum() <= most
         most = run.times.preemptions.sum()
     slow = replace(H100, a=2 * H100.a, b=2 * H100.b, g=2 * H100.g, c=2 * H100.c)
@@ -157,7 +157,7 @@ def test_more_cache_preempts_no_more_and_time_has_no_unit() -> None:
     late = requests_at(0.1 * np.arange(1, 201), 512, 256)
     row = RequestClass("chat", "llm", 1.0, Lengths(np.array([[512, 256]])))
     runs = [
-        simulate_once(LanguageSystem((e,), (row,)), q, "round-robin", Window(200))
+        simulate_once(LanguageSystem((e,), (row,)), q, "round-robin", MeasuredWindow(200))
         for e, q in zip(engines, (requests, late), strict=True)
     ]
     assert runs[1].over_s == pytest.approx(2 * runs[0].over_s, rel=1e-12)
@@ -171,7 +171,7 @@ def test_prompts_computed_apart_wait_for_the_link() -> None:
         Engine(r, "llm", H100, blocks=4000, role=r, server=k, kv_bytes=131_072.0) for k, r in enumerate(roles)
     )
     of = LanguageSystem(engines, (row,), SharedNetwork(make_topology(2, 1.25e9), 1e-3))
-    run = simulate_once(of, requests_at([0.0, 10.0], 1000, 10), "round-robin", Window(2))
+    run = simulate_once(of, requests_at([0.0, 10.0], 1000, 10), "round-robin", MeasuredWindow(2))
     prompt_s = H100.seconds(0, 0, 1000, 0.0)
     sent_s = 1000 * 131_072 / 1.25e9 + 1e-3
     assert run.times.sent_s == pytest.approx([sent_s, sent_s])
@@ -187,7 +187,7 @@ def test_a_prefix_is_computed_once_while_its_blocks_last(readable: bool) -> None
     prefix = np.array([0, 0, 0, -1, 0, 0])
     requests = replace(requests_at(arrival_s, inputs, 4), prefix=prefix, shared=np.where(prefix < 0, 0, 800))
     of = one_engine(blocks=94, shares_prefixes=True)
-    run = simulate_once(of, requests, "round-robin", Window(6), readable)
+    run = simulate_once(of, requests, "round-robin", MeasuredWindow(6), readable)
     assert run.sums.hits[0] == 3 * 800  # of the second, third and last
     assert run.sums.prefill[0] == inputs.sum() - 3 * 800
     ttft_s = run.times.first_s - run.times.arrival_s
@@ -238,7 +238,7 @@ def test_the_readable_loop_equals_blis_to_the_microsecond(
     """Means of the time to the first token, per token and to the last, from BLIS v0.7.15 (f90a1e3)."""
     times = _Roofline(*shape)
     monkeypatch.setattr(Server, "seconds", lambda server: times(server))
-    requests, window = requests_at(arrival_s, n, m), Window(len(arrival_s))
+    requests, window = requests_at(arrival_s, n, m), MeasuredWindow(len(arrival_s))
     run = simulate_once(one_engine(**engine), requests, "round-robin", window, readable=True)
     got = milliseconds(run)
     assert int(run.sums.steps.sum()) == steps

@@ -6,7 +6,7 @@ import pytest
 from nona.core.queueing import erlang_c
 from nona.planning.chains import simulated_guess
 from nona.planning.plan import plan
-from nona.planning.planner import Planner
+from nona.planning.planner import PlanSearch
 from nona.planning.question import opened, question_of
 from nona.planning.report_plan import plan_finding, range_text
 from nona.planning.report_plan_options import chains, plan_text
@@ -99,7 +99,7 @@ def test_engines_stay_as_they_are():
     report = counted(scenario, "opportunistic")
     assert report.best.grown.count == counted(one_task(70), "opportunistic").best.grown.count
     question = question_of(with_values(scenario, {"plan": {"group": 0}}), SOURCES)
-    after = question.scenario_of(Planner(question).pure[0].option(3)).cluster.servers
+    after = question.scenario_of(PlanSearch(question).pure[0].option(3)).cluster.servers
     assert [(g.count, g.engine is None) for g in after] == [(3, True), (1, False)]
 
 
@@ -108,7 +108,7 @@ def test_jobs_walked_among_waits_guess_what_a_scheduler_that_splits_needs():
     """The formula for one line before each executor asks for 73; 17 are true."""
     scenario = with_values(load_scenario(scenario_path(NAME)), {"plan": {"group": 0, "schedulers": ["nona"]}})
     question = question_of(scenario, SOURCES)
-    (chain,) = Planner(question).pure
+    (chain,) = PlanSearch(question).pure
     assert chain.guess > 60
     assert 15 <= simulated_guess(question, chain, no) <= 20
 

@@ -17,14 +17,14 @@ from nona.core.queueing import erlang_c
 from nona.planning.chains import Bounds
 from nona.planning.offers import Option
 from nona.planning.plan import plan
-from nona.planning.planner import Planner
+from nona.planning.planner import PlanSearch
 from nona.planning.question import MILLE, opened, question_of
 from nona.planning.report_plan import month_text, plan_finding, tightest
 from nona.planning.report_plan_options import plan_text
 from nona.planning.results import PlanReport
 from nona.planning.servers import cluster_price
-from nona.planning.trials import Trial
-from nona.planning.written import Written
+from nona.planning.trials import PlanCandidate
+from nona.planning.written import PlanReports
 from nona.queries.simulation.run import Cancelled
 from nona.queries.sweeps.numbers import with_values
 from nona.scenario.file import dump_scenario, scenario_from_mapping
@@ -326,7 +326,7 @@ def test_who_interrupts_the_command_sees_what_is_known(tmp_path, capsys, monkeyp
     def look(self, trials):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Planner, "look", look)
+    monkeypatch.setattr(PlanSearch, "look", look)
     assert main(["plan", str(path), "--json"]) == 130
     told = capsys.readouterr()
     assert "warning: interrupted" in told.err
@@ -346,15 +346,19 @@ def test_where_nothing_keeps_few_counts_are_looked_at():
 
 
 def test_rows_of_a_report_are_written_again_only_when_more_is_known():
-    planner = Planner(question_of(scenario(450.0, 30.0, PART, jobs=500), Sources()))
-    written, small, large = Written(planner), Trial(Option((6,)), MILLE), Trial(Option((9,)), MILLE)
+    planner = PlanSearch(question_of(scenario(450.0, 30.0, PART, jobs=500), Sources()))
+    written, small, large = (
+        PlanReports(planner),
+        PlanCandidate(Option((6,)), MILLE),
+        PlanCandidate(Option((9,)), MILLE),
+    )
     planner.look([small, large])
     before = {o.servers[0].count: o for o in written.report().options}
     planner.look([large])
     after = {o.servers[0].count: o for o in written.report().options}
     assert after[6] is before[6]
     assert (before[9].replications, after[9].replications) == (4, 8)
-    assert tuple(after.values()) == Written(planner).report().options
+    assert tuple(after.values()) == PlanReports(planner).report().options
 
 
 def test_who_cancels_keeps_what_is_known():

@@ -13,7 +13,7 @@ from sizes import examples
 from nona.core.errors import SimulationError
 from nona.core.queueing import erlang_c
 from nona.core.verdict import (
-    Counts,
+    HitCounts,
     Means,
     counted,
     estimate_of,
@@ -148,12 +148,12 @@ def test_a_clear_case_is_decided(within, load, looks, allowed, expected):
 
 def test_bursts_of_late_jobs_widen_the_limits_and_no_late_job_is_then_no_certainty():
     """As many late jobs, in one replication of four or evenly: the same share, another certainty."""
-    even = limits(Counts((1000,) * 4, (990,) * 4), 0.025)
-    burst = limits(Counts((1000,) * 4, (960, 1000, 1000, 1000)), 0.025)
+    even = limits(HitCounts((1000,) * 4, (990,) * 4), 0.025)
+    burst = limits(HitCounts((1000,) * 4, (960, 1000, 1000, 1000)), 0.025)
     assert burst.lower < even.lower
     assert burst.upper > even.upper
-    lucky = Counts((500,) * 4, (500,) * 4)
-    bursty = Counts((500,) * 4, (500,) * 4, ((0, 40, 0, 0),))
+    lucky = HitCounts((500,) * 4, (500,) * 4)
+    bursty = HitCounts((500,) * 4, (500,) * 4, ((0, 40, 0, 0),))
     assert verdict([lucky], [0.98], ALPHA, 1, 5) == "keeps"
     assert verdict([bursty], [0.98], ALPHA, 1, 5) == "open"
 
@@ -184,7 +184,7 @@ def test_a_mean_is_called_kept_or_missed_wrongly_at_most_as_often_as_allowed_and
 
 
 def test_all_targets_must_hold_and_one_missed_is_enough():
-    kept, missed, near = (Counts((4000,) * 4, (hits,) * 4) for hits in (3990, 3000, 3960))
+    kept, missed, near = (HitCounts((4000,) * 4, (hits,) * 4) for hits in (3990, 3000, 3960))
     found = [verdict([kept, other], [0.99, 0.99], ALPHA, 1, 5) for other in (kept, missed, near)]
     assert found == ["keeps", "misses", "open"]
     assert verdicts([kept, missed, near], [0.99] * 3, ALPHA, 1, 5) == ("keeps", "misses", "open")
@@ -199,19 +199,19 @@ def test_what_is_spent_adds_up_to_what_is_allowed():
 
 
 def test_what_an_open_verdict_would_take_is_enough():
-    seen = Counts((500,) * 4, (488, 492, 490, 494))
+    seen = HitCounts((500,) * 4, (488, 492, 490, 494))
     more = replications_needed([seen], [0.975], ALPHA)
     assert more > 4
-    scaled = Counts(seen.arrived * (more // 4), seen.hits * (more // 4))
+    scaled = HitCounts(seen.arrived * (more // 4), seen.hits * (more // 4))
     looks = looks_within(more)
     assert verdict([scaled], [0.975], ALPHA, looks, looks) == "keeps"
-    exact, one = Counts((500,) * 4, (490,) * 4), Counts((10,), (10,))
+    exact, one = HitCounts((500,) * 4, (490,) * 4), HitCounts((10,), (10,))
     assert replications_needed([exact], [0.98], ALPHA) is None
     assert (limits(one, 0.05).lower, replications_needed([one], [0.9], ALPHA)) == (0.0, None)
     with pytest.raises(SimulationError, match="of one length"):
-        Counts((1, 2), (1,))
+        HitCounts((1, 2), (1,))
     with pytest.raises(SimulationError, match="between 0 and the jobs"):
-        Counts((1,), (2,))
+        HitCounts((1,), (2,))
 
 
 @examples(200)
@@ -222,7 +222,7 @@ def test_what_an_open_verdict_would_take_is_enough():
     looks=st.integers(1, 4),
 )
 def test_no_verdict_contradicts_the_interval_beside_it(hits, asked, alpha, looks):
-    seen = Counts((150,) * len(hits), tuple(hits))
+    seen = HitCounts((150,) * len(hits), tuple(hits))
     low, high = estimate_of(seen).ci95
     for look in range(1, looks + 1):
         found = verdict([seen], [asked], alpha, look, looks)
@@ -234,6 +234,6 @@ def test_no_verdict_contradicts_the_interval_beside_it(hits, asked, alpha, looks
 
 def test_two_short_runs_without_a_late_job_are_no_verdict_on_99_in_100():
     """As ``nona serverless --nodes-for`` with 2 × 150 calls: a single look, and a wide interval."""
-    seen = Counts((150, 150), (150, 150))
+    seen = HitCounts((150, 150), (150, 150))
     assert estimate_of(seen).ci95[0] < 0.99
     assert verdict([seen], [0.99], 0.05, 1, 1) == "open"

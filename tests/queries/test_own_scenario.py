@@ -16,7 +16,7 @@ from nona.queries.placement.capacity import Loads, default_shares, executor_util
 from nona.queries.report.workloads import load_text, offered_load
 from nona.queries.study.preparation import prepare
 from nona.queries.study.simulation import simulate
-from nona.queries.sweeps.bench import Bench, swept_scenario
+from nona.queries.sweeps.bench import SweepPoints, swept_scenario
 from nona.queries.sweeps.numbers import LOAD
 from nona.queries.sweeps.results import SweepRequest
 from nona.scenario.file import parse_scenario
@@ -52,7 +52,7 @@ def bench_of(text):
         number=LOAD, values=(1.0,), schedulers=("nona", "local"), jobs=300, replications=1, edges=False
     )
     at = lambda value: swept_scenario(scenario, settings, value)  # noqa: E731
-    return Bench(at, settings, Sources(), engine="simpy")
+    return SweepPoints(at, settings, Sources(), engine="simpy")
 
 
 @pytest.mark.parametrize("text", MIXED)

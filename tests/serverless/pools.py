@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from nona.cluster.sharing.pool import Configuration, Gpu, Invoker, Part, Settings
+from nona.cluster.sharing.pool import BatchConfiguration, Gpu, GpuPart, Invoker, Settings
 from nona.cluster.sharing.registry import make_gpu
 from nona.core.errors import SimulationError
 
@@ -36,7 +36,7 @@ class Pool:
 
     >>> from nona.cluster.sharing.slices import CountedGpu
     >>> pool = Pool(Invoker(vcpus=4, gpus=1, vgpus=7), CountedGpu(7))
-    >>> lease = pool.take(Configuration(1, 2, 5))
+    >>> lease = pool.take(BatchConfiguration(1, 2, 5))
     >>> bin(lease.slots), pool.free_vcpus, pool.free_vgpus
     ('0b11111', 2, 2)
     """
@@ -54,16 +54,16 @@ class Pool:
         """vGPUs that are free but that no batch could get now; without a free vCPU, all free ones."""
         return sum(map(self.gpu.stranded, self.states)) if self.free_vcpus else self.free_vgpus
 
-    def fits(self, configuration: Configuration) -> bool:
+    def fits(self, configuration: BatchConfiguration) -> bool:
         """Return whether :meth:`take` would succeed now."""
         return self._choose(configuration) is not None
 
-    def ready(self, configuration: Configuration) -> bool:
+    def ready(self, configuration: BatchConfiguration) -> bool:
         """Return whether :meth:`take` would succeed now without any set-up."""
         chosen = self._choose(configuration)
         return chosen is not None and chosen[1].setup_s == 0
 
-    def take(self, configuration: Configuration) -> Lease | None:
+    def take(self, configuration: BatchConfiguration) -> Lease | None:
         """Resources for one batch, or ``None`` where there is no room."""
         chosen = self._choose(configuration)
         if chosen is None:
@@ -91,7 +91,7 @@ class Pool:
         self.free_vcpus += lease.vcpus
         self.free_vgpus += lease.vgpus
 
-    def _choose(self, configuration: Configuration) -> tuple[int, Part[Any]] | None:
+    def _choose(self, configuration: BatchConfiguration) -> tuple[int, GpuPart[Any]] | None:
         if configuration.vcpus > self.free_vcpus:
             return None
         parts = [(n, self.gpu.part(state, configuration.vgpus)) for n, state in enumerate(self.states)]

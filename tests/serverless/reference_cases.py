@@ -7,13 +7,13 @@ from nona.cluster.hardware.mig import parse_layout
 from nona.cluster.sharing.pool import Invoker
 from nona.cluster.sharing.registry import WAYS
 from nona.cluster.topology import make_topology
-from nona.core.options import Setting
+from nona.core.options import PolicyOption
 from nona.models.graph.dag import Dag
-from nona.queries.system import SharedNetwork, Stream
+from nona.queries.system import BackgroundStream, SharedNetwork
 from nona.scenario.arrivals import Arrivals
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, IntervalSpec, SharingSpec, TransferSpec
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, grid
-from nona.serverless.policies.base import Plan, Policy
+from nona.serverless.policies.base import BatchPlan, ConfigurationPolicy
 from nona.serverless.system import Application, NodeMemory, ServerlessSystem
 
 SHAPES = (
@@ -44,7 +44,7 @@ class PlainPlanner:
     def plan(self, ask):
         options, n = self.options, len(self.possible)
         if ask.length < options["wait_for"] and ask.waited_s < options["wait_s"]:
-            return Plan((), wait_s=options["wait_s"] - ask.waited_s, wait_for=options["wait_for"])
+            return BatchPlan((), wait_s=options["wait_s"] - ask.waited_s, wait_for=options["wait_for"])
         late = 3 if ask.slack_s < 0 else 0
         start = 5 * ask.application + 3 * ask.stage + ask.length + late
         ranked = tuple(dict.fromkeys(self.possible[(start + 2 * k) % n] for k in range(3)))
@@ -55,7 +55,7 @@ class PlainPlanner:
             else:
                 ranked = (ask.carried[ask.stage], *ranked)
                 missed = ask.length == 2
-        return Plan(ranked, options["search_s"] * ask.length, len(ranked), carry, missed)
+        return BatchPlan(ranked, options["search_s"] * ask.length, len(ranked), carry, missed)
 
     def last_with_room(self, ask, ranked, view):
         for place, configuration in enumerate(ranked):
@@ -66,10 +66,10 @@ class PlainPlanner:
 
 
 DEFAULTS = {"search_s": 0.0, "carries": False, "wait_s": 0.0, "wait_for": 0, "places": False}
-PLAIN = Policy(
+PLAIN = ConfigurationPolicy(
     name="plain",
     build=PlainPlanner,
-    settings={name: Setting(value, "") for name, value in DEFAULTS.items()},
+    settings={name: PolicyOption(value, "") for name, value in DEFAULTS.items()},
     **dict.fromkeys(("summary", "source", "adaptation"), ""),
 )
 
@@ -166,7 +166,7 @@ def networks(draw, servers):
     racks = nic is not None and draw(st.booleans())
     topology = make_topology(servers, capacity, nic, 2 if racks else None, 0.8 * capacity if racks else None)
     share = draw(st.sampled_from((0.0, 0.4)))
-    background = Stream(share * capacity / 7e5, 7e5, draw(st.sampled_from((0.0, 1.0))))
+    background = BackgroundStream(share * capacity / 7e5, 7e5, draw(st.sampled_from((0.0, 1.0))))
     return SharedNetwork(topology, draw(st.sampled_from((0.0, 0.0031))), background)
 
 

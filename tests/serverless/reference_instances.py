@@ -7,7 +7,7 @@ from pools import Lease
 from reference_parts import Message
 from reference_platform import Batch, Queue, ReferencePlatform
 
-from nona.serverless.policies.base import Ask, Fleet
+from nona.serverless.policies.base import Fleet, WaitingQueue
 
 READY, SCALE = 7, 8
 A_MOMENT_S = 1e-9
@@ -114,7 +114,7 @@ class StandingPlatform(ReferencePlatform):
         """An instance belongs to no call: there is no invoker where its inputs are."""
         self.asking = queue.function
         if self.planner.place is not None:
-            answer = self.planner.place(Ask(queue.application, queue.stage, 1, 0.0), ranked, self)
+            answer = self.planner.place(WaitingQueue(queue.application, queue.stage, 1, 0.0), ranked, self)
             return None if answer is None else (ranked[answer[0]], answer[1])
         found = ((n, self.first_that_fits(queue, n)) for n in ranked)
         return next((pair for pair in found if pair[1] is not None), None)

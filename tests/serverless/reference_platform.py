@@ -19,7 +19,7 @@ from nona.cluster.sharing.registry import WAYS
 from nona.core.random_streams import RandomStreams
 from nona.scenario.arrivals import arrival_chunks
 from nona.serverless.dispatch import home_invoker
-from nona.serverless.policies.base import Ask, Plan
+from nona.serverless.policies.base import BatchPlan, WaitingQueue
 from nona.serverless.sharing import gpu_seconds, larger_slice_s, least_times
 
 BATCH_END, ARRIVAL, CONTAINER, DECISION, WAIT, GPU_PHASE, JOINS_LINK = 0, 1, 2, 3, 4, 5, 6
@@ -259,7 +259,7 @@ class ReferencePlatform:
                 return
         joined, _, oldest = queue.jobs[0]
         queue.rechecking, queue.waiting = False, 0
-        ask = Ask(
+        ask = WaitingQueue(
             queue.application,
             queue.stage,
             len(queue.jobs),
@@ -269,7 +269,7 @@ class ReferencePlatform:
             self.rate(queue),
         )
         forced = queue.failures >= self.rules.rechecks
-        plan = Plan((self.system.space.smallest,)) if forced else self.planner.plan(ask)
+        plan = BatchPlan((self.system.space.smallest,)) if forced else self.planner.plan(ask)
         if not plan.ranked:
             self.wait(queue, plan)
             return

@@ -12,10 +12,10 @@ from nona.models.graph.dag import Dag
 from nona.scenario.arrivals import Arrivals
 from nona.scenario.serverless import ContainersSpec, TransferSpec
 from nona.serverless.engine.arrays import make_run
-from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, default_times, grid
-from nona.serverless.policies.base import Place, Plan, Policy
+from nona.serverless.policies.base import BatchPlan, ConfigurationPolicy, Place
 from nona.serverless.system import Application, ServerlessSystem
 
 NO_TRANSFER = TransferSpec(local_latency=0, remote_latency=0)
@@ -62,22 +62,22 @@ class Told:
 
 
 def told(answer):
-    return Policy(
+    return ConfigurationPolicy(
         name="told", summary="", source="", adaptation="", build=lambda system, options: Told(answer)
     )
 
 
-SMALLEST = told(lambda ask: Plan((0,)))
+SMALLEST = told(lambda ask: BatchPlan((0,)))
 
 
 def run(system, calls, policy=SMALLEST, warmup=0, **others):
     """A run without warm-up unless told."""
-    return simulate_serverless(system, policy, {}, RunOptions(calls=calls, warmup=warmup, **others))
+    return simulate_serverless(system, policy, {}, PlatformRunOptions(calls=calls, warmup=warmup, **others))
 
 
 def interpreted(system):
     """A run before its first event, for the loop's functions as plain Python: records by attribute."""
-    state = make_run(system, RunOptions(calls=100, warmup=0), False, None).state
+    state = make_run(system, PlatformRunOptions(calls=100, warmup=0), False, None).state
     rows = {n: a.view(np.recarray) for n, a in state._asdict().items() if a.dtype.names}
     return state._replace(**rows)
 

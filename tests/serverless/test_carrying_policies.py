@@ -15,22 +15,22 @@ from nona.serverless.functions import grid
 from nona.serverless.policies.aquatope import POLICY as AQUATOPE
 from nona.serverless.policies.aquatope import (
     Cube,
-    Effort,
     Platform,
     Process,
+    SearchEffort,
     Training,
     best_seen,
     improvement,
 )
-from nona.serverless.policies.base import Ask
-from nona.serverless.policies.orion import POLICY, Limits, Model, search, steps_up
+from nona.serverless.policies.base import WaitingQueue
+from nona.serverless.policies.orion import POLICY, LatencyModel, SearchLimits, search, steps_up
 
 TINY = grid([1, 2], [1, 2], [1, 2])
-NO_CUTOFF = Limits(cutoff_s=1e9)
+NO_CUTOFF = SearchLimits(cutoff_s=1e9)
 
 
 def _search(system, limits=NO_CUTOFF):
-    model = Model(system, system.applications[0])
+    model = LatencyModel(system, system.applications[0])
     return model, search(system, model, limits)
 
 
@@ -50,7 +50,7 @@ def test_by_cost_the_plan_is_the_cheapest_of_all_where_steps_up_only_raise_cost(
     n, edges = shape
     space = grid([1], [1, 2], [1, 2, 7])
     system = workflow_system(times[:n], edges, slo_s=slo_s, space=space, noise=noise)
-    model, found = _search(system, Limits(cutoff_s=1e9, priority="cost"))
+    model, found = _search(system, SearchLimits(cutoff_s=1e9, priority="cost"))
     raises = all(
         system.job_cost[f, up] >= system.job_cost[f, k]
         for f in range(n)
@@ -81,15 +81,15 @@ def test_by_latency_a_plan_is_found_exactly_where_there_is_one(times, slo_s):
 
 def test_the_cutoff_bounds_the_neighbours_and_gives_the_best_so_far():
     system = workflow_system([0.4, 0.3, 0.3], CHAIN, slo_s=0.45)
-    model = Model(system, system.applications[0])
+    model = LatencyModel(system, system.applications[0])
     latest = np.inf
     for steps in (0, 1, 5, 12, 40, 400):
-        found = search(system, model, Limits(cutoff_s=steps * 0.5, step_s=0.5))
+        found = search(system, model, SearchLimits(cutoff_s=steps * 0.5, step_s=0.5))
         assert found.steps <= steps
         assert found.latency_s <= latest
         latest = found.latency_s
     assert latest <= 0.45
-    assert search(system, model, Limits(cutoff_s=1e9, rounds=1)).steps == 9
+    assert search(system, model, SearchLimits(cutoff_s=1e9, rounds=1)).steps == 9
     # a step passes over what the table lacks: without times on 2 vGPUs from 1 to 7
     system = table_system([1.0, np.inf, 0.2], slo_s=0.5, space=grid([1], [1], [1, 2, 7]))
     assert steps_up(system, 0) == {0: (2,), 2: ()}
@@ -100,17 +100,17 @@ def test_the_percentile_of_a_chain_is_that_of_simulated_calls():
     system = workflow_system([0.1, 0.3, 0.2], CHAIN, noise=0.1)
     z = np.random.default_rng(7).standard_normal((200_000, 3))
     times = system.time_s[[0, 1, 2], SPACE.smallest] * np.maximum(0.1, 1 + 0.1 * z)
-    model = Model(system, system.applications[0])
+    model = LatencyModel(system, system.applications[0])
     assert model.latency_s((0, 0, 0)) == pytest.approx(np.percentile(times.sum(axis=1), 95), rel=2e-3)
 
 
 def test_the_search_is_charged_once_a_call_and_the_plan_carried():
     planner = POLICY.prepare(workflow_system([0.3, 0.3], [(0, 1)], slo_s=0.5), {"step_s": 0.002})
-    first = planner.plan(Ask(0, 0, 1, 0.5))
+    first = planner.plan(WaitingQueue(0, 0, 1, 0.5))
     assert first.carry == planner.sized[0].state
     assert first.search_s == pytest.approx(0.002 * planner.sized[0].steps)
     assert first.search_s > 0
-    later = planner.plan(Ask(0, 1, 1, 0.1, carried=first.carry))
+    later = planner.plan(WaitingQueue(0, 1, 1, 0.1, carried=first.carry))
     assert (later.search_s, later.ranked[0], later.missed) == (0.0, first.carry[1], False)
 
 
@@ -126,8 +126,8 @@ def _trained(system, effort, seed=0):
 def test_on_a_tiny_space_the_plan_is_the_cheapest_that_keeps_the_slo(slo_s):
     """64 plans: all are tried before the rounds are over, and none twice."""
     system = workflow_system([0.2, 0.3], [(0, 1)], slo_s=slo_s, space=grid([1, 2], [1, 4], [1, 2]))
-    training = _trained(system, Effort())
-    model = Model(system, system.applications[0])
+    training = _trained(system, SearchEffort())
+    model = LatencyModel(system, system.applications[0])
     every = [(s, model.latency_s(s), model.cost(s)) for s in product(range(8), repeat=2)]
     assert sorted(o.plan for o in training.seen) == sorted(s for s, _, _ in every)
     found = best_seen(training.seen, slo_s)
@@ -142,15 +142,15 @@ def test_on_a_tiny_space_the_plan_is_the_cheapest_that_keeps_the_slo(slo_s):
 def test_on_a_larger_space_a_tenth_of_the_plans_leads_close_to_the_cheapest():
     """729 plans of which 70 are tried; random search of the same length does worse on the whole."""
     system = workflow_system([0.3, 0.4], [(0, 1)], slo_s=0.6)
-    model = Model(system, system.applications[0])
+    model = LatencyModel(system, system.applications[0])
     every = list(product(range(len(SPACE)), repeat=2))
     optimum = min(model.cost(s) for s in every if model.latency_s(s) <= 0.6)
     found, random = [], []
     for seed in range(3):
-        seen = _trained(system, Effort(), seed).seen
+        seen = _trained(system, SearchEffort(), seed).seen
         assert len(seen) == 70
         found.append(best_seen(seen, 0.6).cost / optimum)
-        tried = _trained(system, Effort(initial=70, rounds=0), seed).seen
+        tried = _trained(system, SearchEffort(initial=70, rounds=0), seed).seen
         random.append(best_seen(tried, 0.6).cost / optimum)
     assert max(found) <= 1.05
     assert min(found) >= 1
@@ -187,9 +187,9 @@ def test_trials_measure_what_the_profile_says():
     quiet = workflow_system([0.1, 0.3, 0.2, 0.1], DIAMOND, input_bytes=1e6)
     loud = workflow_system([0.1, 0.3, 0.2, 0.1], (*CHAIN, (2, 3)), noise=0.1)
     for system, tolerance in ((quiet, 1e-9), (loud, 5e-3)):
-        platform = Platform(system, system.applications[0], Effort(calls=20_000))
+        platform = Platform(system, system.applications[0], SearchEffort(calls=20_000))
         seen = platform.observe(plan, np.random.default_rng(1))
-        model = Model(system, system.applications[0])
+        model = LatencyModel(system, system.applications[0])
         assert seen.latency_s == pytest.approx(model.latency_s(plan), rel=tolerance)
     assert seen.cost == pytest.approx(model.cost(plan), rel=5e-3)
 
@@ -208,5 +208,5 @@ def test_the_seed_alone_decides_and_training_is_not_charged():
     systems = [workflow_system([0.2, 0.3], [(0, 1)], slo_s=0.5, noise=0.1, seed=3) for _ in range(2)]
     first, second = (AQUATOPE.prepare(system, {"rounds": 2}) for system in systems)
     assert first.trained == second.trained
-    answer = first.plan(Ask(0, 0, 1, 0.5))
+    answer = first.plan(WaitingQueue(0, 0, 1, 0.5))
     assert (answer.search_s, answer.carry) == (0.0, first.trained[0].plan)

@@ -17,7 +17,7 @@ from nona.core.errors import SimulationError
 from nona.models.graph.dag import Dag
 from nona.scenario.serverless import DispatchSpec, TransferSpec
 from nona.serverless.functions import grid
-from nona.serverless.policies.base import Ask
+from nona.serverless.policies.base import WaitingQueue
 from nona.serverless.policies.choices import split, static_shares
 from nona.serverless.policies.esg.explain import explain, trace
 from nona.serverless.policies.esg.policy import (
@@ -114,33 +114,33 @@ def planner(system, **options):
 @given(st.integers(0, 4), st.integers(1, 9), st.floats(-0.2, 3.0))
 def test_answers(stage, length, slack_s):
     """Batches that the queue fills, equal for equal asks."""
-    system, ask = chain(), Ask(0, stage, length, slack_s)
+    system, ask = chain(), WaitingQueue(0, stage, length, slack_s)
     plan = planner(system).plan(ask)
     assert plan.ranked
     assert all(LARGE[c].batch <= length for c in plan.ranked)
     assert plan.search_s == pytest.approx(BASE_S + STEP_S * plan.steps)
     used = planner(system)
     for other in range(3):
-        used.plan(Ask(0, other, length + 1, slack_s + 0.1))
+        used.plan(WaitingQueue(0, other, length + 1, slack_s + 0.1))
     assert used.plan(ask) == plan == used.plan(ask)
 
 
 def test_the_first_configuration_is_that_of_the_cheapest_way_through_the_group():
     system = chain(3, noise=0.0)
-    ask = Ask(0, 0, 4, 0.55)
+    ask = WaitingQueue(0, 0, 4, 0.55)
     exact = planner(system, slack_resolution=0.0)
     best = exact.group(0, (0, 1, 2), 4).search(0.55, 5)
     assert exact.plan(ask).ranked == tuple(dict.fromkeys(p[0] for p in best.paths))
     assert best.feasible
     spent, slack_s = 0.0, 0.55  # re-planning before every stage keeps the plan while all goes as planned
     for stage, chosen in enumerate(best.paths[0]):
-        assert exact.plan(Ask(0, stage, 4, slack_s - spent + 1e-12)).ranked[0] == chosen
+        assert exact.plan(WaitingQueue(0, stage, 4, slack_s - spent + 1e-12)).ranked[0] == chosen
         tables = exact.group(0, (stage,), 4).tables
         spent += float(tables.time[0][tables.number[0] == chosen][0])
 
 
 def test_too_late_is_answered_as_the_scenario_says():
-    late = Ask(0, 0, 4, -1.0)
+    late = WaitingQueue(0, 0, 4, -1.0)
     for choice, best in (("keep", "job_cost"), ("fastest", "time_s"), ("drop", "time_s")):
         system = replace(chain(), dispatch=DispatchSpec(late=choice))
         first = planner(system).plan(late).ranked[0]
@@ -150,14 +150,14 @@ def test_too_late_is_answered_as_the_scenario_says():
 
 def test_a_plan_for_all_stages_is_carried():
     made = planner(chain(), replan=False)
-    plan = made.plan(Ask(0, 0, 4, 0.9))
+    plan = made.plan(WaitingQueue(0, 0, 4, 0.9))
     assert plan.ranked[0] == plan.carry[0]
     assert plan.steps > 0
-    later = made.plan(Ask(0, 3, 4, 0.1, carried=plan.carry))
+    later = made.plan(WaitingQueue(0, 3, 4, 0.1, carried=plan.carry))
     assert later.ranked[0] == plan.carry[3]
     assert (later.search_s, later.steps, later.missed) == (0.0, 0, False)
     free = planner(chain())
-    assert free.plan(Ask(0, 0, 4, 0.9)).carry is None
+    assert free.plan(WaitingQueue(0, 0, 4, 0.9)).carry is None
 
 
 @examples(40)
@@ -190,7 +190,15 @@ def test_the_search_step_by_step_is_the_compiled_one(seed, k, part, coarse):
     assert low == sorted(low)
 
 
-@pytest.mark.parametrize("ask", [Ask(0, 0, 4, 1.0), Ask(0, 1, 1, 0.7), Ask(0, 4, 2, 0.2), Ask(0, 0, 1, 0.01)])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        WaitingQueue(0, 0, 4, 1.0),
+        WaitingQueue(0, 1, 1, 0.7),
+        WaitingQueue(0, 4, 2, 0.2),
+        WaitingQueue(0, 0, 1, 0.01),
+    ],
+)
 def test_an_explanation_says_what_the_policy_does(ask):
     made = planner(chain())
     told, plan = explain(made, ask, 5), made.plan(ask)

@@ -12,10 +12,10 @@ from serverless_cases import DIAMOND, SPACE, table_system, workflow_system
 from sizes import examples
 
 from nona.cluster.hardware.mig import parse_layout
-from nona.cluster.sharing.pool import Configuration, Invoker
+from nona.cluster.sharing.pool import BatchConfiguration, Invoker
 from nona.core.errors import SimulationError
-from nona.scenario.serverless import DispatchSpec, PricesSpec, ServerlessSpec, SharingSpec
-from nona.serverless.policies.base import Ask
+from nona.scenario.serverless import DispatchSpec, ServerlessPricesSpec, ServerlessSpec, SharingSpec
+from nona.serverless.policies.base import WaitingQueue
 from nona.serverless.policies.choices import CarriedPlans, usable
 from nona.serverless.policies.registry import POLICIES, get_policy, policy_names
 from nona.serverless.sharing import least_times
@@ -41,7 +41,7 @@ def _planner(name, slo_s):
 def asks(slo_s):
     numbers = st.integers(0, len(SPACE) - 1)
     return st.builds(
-        Ask,
+        WaitingQueue,
         application=st.just(0),
         stage=st.integers(0, 3),
         length=st.integers(1, 9),
@@ -92,13 +92,13 @@ def test_a_carried_plan_is_kept_or_missed(name, data):
 
 def test_fall_backs_lie_around_the_plan_the_smaller_first_and_partial_batches_keep_it():
     system = workflow_system([0.3])
-    chosen = SPACE.number[Configuration(2, 2, 2)]
-    ranked = CarriedPlans(system).answer(Ask(0, 0, 4, 1.0, carried=(chosen,)), (chosen,)).ranked
+    chosen = SPACE.number[BatchConfiguration(2, 2, 2)]
+    ranked = CarriedPlans(system).answer(WaitingQueue(0, 0, 4, 1.0, carried=(chosen,)), (chosen,)).ranked
     sizes = [(SPACE[n].batch, SPACE[n].vcpus, SPACE[n].vgpus) for n in ranked]
     assert sizes == [(2, 2, 2), (1, 2, 2), (2, 2, 1), (2, 1, 2), (4, 2, 2)]
     system = workflow_system([0.3], dispatch=DispatchSpec(partial=True))
     largest = len(SPACE) - 1
-    plan = CarriedPlans(system).answer(Ask(0, 0, 1, 1.0, carried=(largest,)), (largest,))
+    plan = CarriedPlans(system).answer(WaitingQueue(0, 0, 1, 1.0, carried=(largest,)), (largest,))
     assert (plan.ranked[0], plan.missed) == (largest, False)
 
 
@@ -110,7 +110,7 @@ def test_only_what_fixed_slices_can_hold_is_named(name):
     planner = prepared(name, workflow_system([0.2, 0.3], [(0, 1)], slo_s=0.4, **fixed))
     for stage in (0, 1):
         for length in (1, 5):
-            ranked = planner.plan(Ask(0, stage, length, 0.4, rate=50.0, waited_s=9.0)).ranked
+            ranked = planner.plan(WaitingQueue(0, stage, length, 0.4, rate=50.0, waited_s=9.0)).ranked
             assert ranked
             assert {SPACE[n].vgpus for n in ranked} == {1}
 
@@ -118,9 +118,9 @@ def test_only_what_fixed_slices_can_hold_is_named(name):
 def test_a_gap_in_a_table_stays_closed_where_resources_are_free():
     seconds = [math.inf if n % 3 == 2 else 0.2 for n in range(len(SPACE))]
     paid = table_system(seconds, slo_s=1.0, space=SPACE)
-    free = replace(paid, prices=PricesSpec(vcpu_hour=0.0, vgpu_hour=0.0))
+    free = replace(paid, prices=ServerlessPricesSpec(vcpu_hour=0.0, vgpu_hour=0.0))
     for name in policy_names():
-        named = get_policy(name).prepare(free, {}).plan(Ask(0, 0, 4, 1.0)).ranked
+        named = get_policy(name).prepare(free, {}).plan(WaitingQueue(0, 0, 4, 1.0)).ranked
         assert named
         assert all(math.isfinite(seconds[n]) for n in named)
     assert np.isinf(least_times(free)[1][0, 2::3]).all()
@@ -181,10 +181,12 @@ def test_fixed_keeps_to_its_configuration_and_shrinks_the_batch():
     planner = get_policy("fixed").prepare(SYSTEM, {"batch": 4, "vcpus": 2, "vgpus": 7})
     batches = {}
     for length in (1, 2, 3, 4, 9):
-        (chosen,) = planner.plan(Ask(0, 1, length, 0.5)).ranked
+        (chosen,) = planner.plan(WaitingQueue(0, 1, length, 0.5)).ranked
         assert (SPACE[chosen].vcpus, SPACE[chosen].vgpus) == (2, 7)
         batches[length] = SPACE[chosen].batch
     assert batches == {1: 1, 2: 2, 3: 2, 4: 4, 9: 4}
-    assert get_policy("fixed").prepare(SYSTEM, {}).plan(Ask(0, 0, 9, 1.0)).ranked == (SPACE.smallest,)
+    assert get_policy("fixed").prepare(SYSTEM, {}).plan(WaitingQueue(0, 0, 9, 1.0)).ranked == (
+        SPACE.smallest,
+    )
     with pytest.raises(SimulationError, match="3 jobs, 1 vCPU, 1 vGPU is not among"):
         get_policy("fixed").prepare(SYSTEM, {"batch": 3})

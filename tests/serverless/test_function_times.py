@@ -18,7 +18,7 @@ from evidence.serverless_fits import (
     measured_points,
 )
 from nona.cluster.hardware.table_file import shipped_table
-from nona.cluster.sharing.pool import Configuration
+from nona.cluster.sharing.pool import BatchConfiguration
 from nona.core.errors import CostError, NonaError
 from nona.scenario.lookup import Sources
 from nona.scenario.opening import pack_bundle, read_bundle
@@ -189,10 +189,14 @@ def test_measured_configurations_take_the_measured_time_and_others_cannot_be_cho
     times = profile_times(rows, space).rows
     for row in rows:
         for vcpus in (1, 5):
-            assert times[Configuration(row.batch, vcpus, row.vgpus)] == row.seconds
+            assert times[BatchConfiguration(row.batch, vcpus, row.vgpus)] == row.seconds
     missing = {(c.batch, c.vgpus) for c in space.configurations if c not in times}
     assert missing == {(64, g) for g in (1, 2, 3, 4, 5, 7)} | {(24, 1), (32, 1)}, "it ran out of memory there"
-    assert times[Configuration(32, 1, 4)] > times[Configuration(32, 1, 5)] > times[Configuration(32, 1, 7)]
+    assert (
+        times[BatchConfiguration(32, 1, 4)]
+        > times[BatchConfiguration(32, 1, 5)]
+        > times[BatchConfiguration(32, 1, 7)]
+    )
 
 
 def test_a_percentage_is_a_part_of_the_vgpus():
@@ -242,7 +246,7 @@ def scenario(function, node=None):
 def test_a_network_is_a_function_of_a_scenario():
     made = prepare_serverless(scenario({"network": "bert", "cpu": {"parallel": "2 ms"}}))
     (function,) = made.functions
-    number = made.space.number[Configuration(4, 2, 7)]
+    number = made.space.number[BatchConfiguration(4, 2, 7)]
     assert made.gpu_s[0, number] == LAWS["bert"].seconds(4, 7)
     assert made.cpu_s[0, number] == pytest.approx(4 * 0.001)
     assert (function.confirmed, "ParvaGPU" in function.source) == (("measured",), True)
@@ -263,8 +267,8 @@ def test_a_profile_is_a_file_beside_the_scenario_and_in_its_bundle(tmp_path):
     made = prepare_serverless(chosen, Sources(tmp_path))
     time_s = {made.space[c]: float(made.time_s[0, c]) for c in range(len(made.space))}
     expected = {(1, 2, 1): 0.010, (2, 1, 1): 0.010 * 2**0.5, (4, 1, 2): 0.010}
-    assert {c: time_s[Configuration(*c)] for c in expected} == pytest.approx(expected)
-    assert time_s[Configuration(1, 1, 2)] == np.inf, "it was not measured"
+    assert {c: time_s[BatchConfiguration(*c)] for c in expected} == pytest.approx(expected)
+    assert time_s[BatchConfiguration(1, 1, 2)] == np.inf, "it was not measured"
     assert made.functions[0].source == "p.csv: 3 measured times"
     assert read_bundle(pack_bundle(chosen, Sources(tmp_path)))["p.csv"] == PARVAGPU
     with pytest.raises(NonaError, match=r"serverless.functions.f.profile: 'p.csv' is not a file here"):

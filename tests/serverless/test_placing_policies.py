@@ -12,10 +12,10 @@ from sizes import examples
 
 from nona.cluster.sharing.pool import Invoker
 from nona.core.errors import SimulationError
-from nona.scenario.serverless import DispatchSpec, PricesSpec, SharingSpec
+from nona.scenario.serverless import DispatchSpec, ServerlessPricesSpec, SharingSpec
 from nona.serverless.dispatch import home_and_step, home_invoker, name_hash, steps, walk
 from nona.serverless.functions import grid
-from nona.serverless.policies.base import Ask
+from nona.serverless.policies.base import WaitingQueue
 from nona.serverless.policies.choices import profile_s, static_shares
 from nona.serverless.policies.gshare import POLICY as GSHARE
 from nona.serverless.policies.infless import POLICY, SMALLEST_LEFT, candidates, listed
@@ -54,17 +54,17 @@ def test_a_batch_needs_the_load_that_fills_it_in_time():
     """Two jobs take 0.4 of 1 s: from 2/0.6 jobs a second on they are batched, and wait at most 0.6 s."""
     system = table_system([0.3, 0.4], slo_s=1.0, space=grid([1, 2], [1], [1]))
     planner = _planner(system)
-    assert planner.plan(Ask(0, 0, 5, 1.0, rate=3.3)).ranked == (0,)
-    assert planner.plan(Ask(0, 0, 5, 1.0, rate=3.4)).ranked == (1, 0)
-    waiting = planner.plan(Ask(0, 0, 1, 1.0, waited_s=0.1, rate=3.4))
+    assert planner.plan(WaitingQueue(0, 0, 5, 1.0, rate=3.3)).ranked == (0,)
+    assert planner.plan(WaitingQueue(0, 0, 5, 1.0, rate=3.4)).ranked == (1, 0)
+    waiting = planner.plan(WaitingQueue(0, 0, 1, 1.0, waited_s=0.1, rate=3.4))
     assert (waiting.ranked, waiting.wait_s, waiting.wait_for) == ((), pytest.approx(0.5), 2)
-    assert planner.plan(Ask(0, 0, 1, 1.0, waited_s=0.6, rate=3.4)).ranked == (0,)
-    assert _planner(system, wait=False).plan(Ask(0, 0, 1, 1.0, rate=3.4)).ranked == (0,)
+    assert planner.plan(WaitingQueue(0, 0, 1, 1.0, waited_s=0.6, rate=3.4)).ranked == (0,)
+    assert _planner(system, wait=False).plan(WaitingQueue(0, 0, 1, 1.0, rate=3.4)).ranked == (0,)
 
 
 def test_the_scenarios_rule_holds_where_nothing_keeps_the_share():
     system = workflow_system([10.0], slo_s=0.1)
-    ranked = _planner(system).plan(Ask(0, 0, 9, 0.1)).ranked
+    ranked = _planner(system).plan(WaitingQueue(0, 0, 9, 0.1)).ranked
     assert {SPACE[n].batch for n in ranked} == {1}
     assert len(ranked) == 5
 
@@ -73,7 +73,7 @@ def test_the_scenarios_rule_holds_where_nothing_keeps_the_share():
 @given(views(SYSTEM), st.integers(1, 5), st.floats(0, 60))
 def test_the_place_is_the_argmax_over_invokers_and_configurations(view, length, rate):
     planner = _planner(SYSTEM, wait=False, **ALL)
-    ask = Ask(0, 0, length, 1.0, rate=rate)
+    ask = WaitingQueue(0, 0, length, 1.0, rate=rate)
     ranked = planner.plan(ask).ranked
     found = planner.place(ask, ranked, view)
     time_s = profile_s(SYSTEM, SYSTEM.applications[0])[0]
@@ -111,15 +111,15 @@ def test_the_first_one_has_the_largest_throughput_per_cost(times, slo_s, length)
             for n, c in enumerate(SPACE.configurations)
             if c.batch <= length and system.time_s[stage, n] <= share_s
         }
-        ranked = planner.plan(Ask(0, stage, length, slo_s)).ranked
+        ranked = planner.plan(WaitingQueue(0, stage, length, slo_s)).ranked
         if kept:
             efficiency = [kept[n] for n in ranked]
             assert efficiency[0] == pytest.approx(max(kept.values()))
             assert efficiency == pytest.approx(sorted(kept.values(), reverse=True)[:5])
         else:
             assert {SPACE[n].batch for n in ranked} == {1}
-    free = workflow_system([0.3], prices=PricesSpec(vcpu_hour=0, vgpu_hour=0))
-    first = GSHARE.prepare(free, {}).plan(Ask(0, 0, 1, 1.0)).ranked[0]
+    free = workflow_system([0.3], prices=ServerlessPricesSpec(vcpu_hour=0, vgpu_hour=0))
+    first = GSHARE.prepare(free, {}).plan(WaitingQueue(0, 0, 1, 1.0)).ranked[0]
     assert free.time_s[0, first] == free.time_s[0][SPACE.batch == 1].min(), "without prices the fastest"
 
 
@@ -128,7 +128,7 @@ def test_the_first_one_has_the_largest_throughput_per_cost(times, slo_s, length)
 def test_the_place_takes_the_first_that_fits_on_the_fullest_gpu_in_use(view, order):
     place = GSHARE.prepare(THREE, {}).place
     ranked = tuple(order[:5])
-    found = place(Ask(0, 0, 4, 0.9), ranked, view)
+    found = place(WaitingQueue(0, 0, 4, 0.9), ranked, view)
     fitting = [[i for i in range(3) if view.fits(i, n)] for n in ranked]
     if not any(fitting):
         assert found is None
@@ -153,7 +153,7 @@ def test_existing_slices_come_first(name, mode, ready_first, invoker):
     """All four are empty and equal; on odd ones no slice need be made."""
     rules = {"sharing": SharingSpec(mode=mode), "dispatch": DispatchSpec(ready_first=ready_first)}
     system = workflow_system([0.3], invokers=(Invoker(board="a100-40gb"),) * 4, **rules)
-    planner, ask = get_policy(name).prepare(system, {}), Ask(0, 0, 1, 1.0, rate=1.0)
+    planner, ask = get_policy(name).prepare(system, {}), WaitingQueue(0, 0, 1, 1.0, rate=1.0)
     found = planner.place(ask, planner.plan(ask).ranked, CountedView(system, (16,) * 4, (7,) * 4))
     assert found[1] == invoker
 

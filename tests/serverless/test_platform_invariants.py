@@ -23,7 +23,7 @@ from nona.scenario.serverless import LATE, ContainersSpec, DispatchSpec
 from nona.serverless.checks import run_checks
 from nona.serverless.dispatch import home_invoker
 from nona.serverless.engine.arrays import least_left_s
-from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import TABLE
 from nona.serverless.metrics import summarise
@@ -35,7 +35,7 @@ from nona.serverless.system import HOUR_S, NodeMemory
 
 POLICIES = ("esg", "infless", "fast-gshare", "orion", "fixed")
 QUIET = {"suppress_health_check": list(HealthCheck)}
-RUN = RunOptions(calls=60, warmup=3)
+RUN = PlatformRunOptions(calls=60, warmup=3)
 
 
 def held(records):
@@ -268,7 +268,7 @@ def test_a_policy_s_own_rule_comes_before_the_scenario_s(late):
         [0.1, 0.3, 0.2, 0.4], DIAMOND, slo_s=0.9, noise=0.2, dispatch=keep, seed=5, rate=100
     )
     other = replace(system, dispatch=DispatchSpec(late=late))
-    size = RunOptions(calls=150, warmup=20)
+    size = PlatformRunOptions(calls=150, warmup=20)
     policy = get_policy("esg")
     own = simulate_serverless(system, policy, {"late": late}, size)
     said = simulate_serverless(other, policy, {}, size)

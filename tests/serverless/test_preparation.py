@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from nona.cluster.sharing.pool import Configuration
+from nona.cluster.sharing.pool import BatchConfiguration
 from nona.core.errors import NonaError
 from nona.scenario.file import load_scenario
 from nona.scenario.sample_files import load_sample, scenario_path
 from nona.scenario.schema import Scenario
 from nona.scenario.serverless import SharingSpec
-from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.report.findings import pareto_title
@@ -77,7 +77,7 @@ def test_own_functions_come_first_and_keep_their_law():
     b = next(f for f in made.functions if f.name == "b")
     number = made.functions.index(b)
     assert b.cold_start_s == 1.0
-    time_s = [made.time_s[number, made.space.number[Configuration(*c)]] for c in ((1, 1, 1), (4, 2, 7))]
+    time_s = [made.time_s[number, made.space.number[BatchConfiguration(*c)]] for c in ((1, 1, 1), (4, 2, 7))]
     assert time_s == pytest.approx([0.015, 4 * 0.001 + max(0.004, 0.043 / 7)])
 
 
@@ -86,7 +86,7 @@ def test_a_table_leaves_out_what_it_lacks():
     rows = [dict(zip(names, row, strict=True)) for row in ((1, 1, 1, 0.2), (4, 2, 7, 0.1))]
     made = system(functions={"a": {"table": rows}})
     known = {made.space[c] for c in range(len(made.space)) if made.time_s[0, c] < float("inf")}
-    assert known == {Configuration(1, 1, 1), Configuration(4, 2, 7)}
+    assert known == {BatchConfiguration(1, 1, 1), BatchConfiguration(4, 2, 7)}
     with pytest.raises(NonaError, match="no time for the smallest configuration"):
         _ = system(functions={"a": {"table": rows[1:]}}).time_s
 
@@ -128,12 +128,12 @@ def test_a_network_is_one_function_timed_by_the_cost_layer():
     (function,), (app,) = made.functions, made.applications
     assert (function.name, app.stages, made.notes) == ("resnet50", 1, ())
     time_s = {made.space[c]: float(made.time_s[0, c]) for c in range(len(made.space))}
-    one, four = time_s[Configuration(1, 1, 1)], time_s[Configuration(4, 1, 1)]
+    one, four = time_s[BatchConfiguration(1, 1, 1)], time_s[BatchConfiguration(4, 1, 1)]
     assert one < four < 4 * one  # weights are read once for a batch
-    assert time_s[Configuration(4, 1, 7)] < four
-    assert time_s[Configuration(4, 2, 7)] == time_s[Configuration(4, 1, 7)]
+    assert time_s[BatchConfiguration(4, 1, 7)] < four
+    assert time_s[BatchConfiguration(4, 2, 7)] == time_s[BatchConfiguration(4, 1, 7)]
     assert app.input_bytes == (3 * 224 * 224 * 4,)
-    records = simulate_serverless(made, get_policy("esg"), {}, RunOptions(calls=50, warmup=5))
+    records = simulate_serverless(made, get_policy("esg"), {}, PlatformRunOptions(calls=50, warmup=5))
     assert (records.calls.completion_s[records.calls.measured] > 0).all()
 
 
@@ -192,7 +192,7 @@ def test_networks_run_on_large_slices_and_get_parts_of_a_gpu_without_slices():
     assert large.functions[0].cold_start_s > 5 + 10  # its weights are fetched
     assert load_sample("llama2_7b").name == large.functions[0].name
     parts = system("resnet50", server={"gpu": "t4"}, sharing={"mode": "mps"})
-    one, seven = (parts.space.number[Configuration(1, 1, n)] for n in (1, 7))
+    one, seven = (parts.space.number[BatchConfiguration(1, 1, n)] for n in (1, 7))
     assert parts.time_s[0, seven] < parts.time_s[0, one]
 
 

@@ -12,13 +12,13 @@ from reference_platform import ReferencePlatform
 from serverless_cases import told
 from sizes import examples, first
 
-from nona.core.options import Setting
+from nona.core.options import PolicyOption
 from nona.queries.simulation.run import Cancelled
 from nona.serverless.checks import run_checks
-from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.occupation import container_time
-from nona.serverless.policies.base import Policy, Service
+from nona.serverless.policies.base import ConfigurationPolicy, Service
 from nona.serverless.policies.registry import get_policy
 
 SECONDS = ("queued_s", "decided_s", "dispatched_s", "started_s", "search_s", "setup_s", "transfer_s")
@@ -28,7 +28,7 @@ QUIET = {"suppress_health_check": list(HealthCheck)}
 
 
 def both(system, policy, options, calls, replication=0):
-    run = RunOptions(calls=calls, warmup=3, replication=replication)
+    run = PlatformRunOptions(calls=calls, warmup=3, replication=replication)
     records = simulate_serverless(system, policy, options, run)
     return records, ReferencePlatform(system, policy, options, 3, calls, replication).run()
 
@@ -121,16 +121,16 @@ class PlainStanding(PlainPlanner):
         self.scaler = PlainScaler(self.possible, options["wait_s"])
 
 
-STANDING = Policy(
+STANDING = ConfigurationPolicy(
     name="plain",
     build=PlainStanding,
-    settings={"places": Setting(False, ""), "wait_s": Setting(0.0, "")},
+    settings={"places": PolicyOption(False, ""), "wait_s": PolicyOption(0.0, "")},
     **dict.fromkeys(("summary", "source", "adaptation"), ""),
 )
 
 
 def agree(system, policy, options, replication=0):
-    run = RunOptions(calls=CALLS, warmup=3, replication=replication)
+    run = PlatformRunOptions(calls=CALLS, warmup=3, replication=replication)
     records = simulate_serverless(system, policy, options, run)
     reference = StandingPlatform(system, policy, options, 3, CALLS, replication).run()
     compare(records, reference)
@@ -178,7 +178,9 @@ def test_the_cases_reach_what_they_are_for():
     @given(system=systems())
     @examples(30, **QUIET)
     def look(system):
-        records = simulate_serverless(system, STANDING, {"wait_s": 0.0303}, RunOptions(calls=CALLS, warmup=3))
+        records = simulate_serverless(
+            system, STANDING, {"wait_s": 0.0303}, PlatformRunOptions(calls=CALLS, warmup=3)
+        )
         of = records.instances
         seen["stopped"] += int(np.count_nonzero(~np.isnan(of.ended_s)))
         seen["cold"] += int(of.cold.sum())
@@ -190,7 +192,7 @@ def test_the_cases_reach_what_they_are_for():
     assert min(seen.values()) > 3
 
 
-LONG = RunOptions(calls=150, warmup=20, snapshot_s=0.7)
+LONG = PlatformRunOptions(calls=150, warmup=20, snapshot_s=0.7)
 
 
 @given(system=systems())

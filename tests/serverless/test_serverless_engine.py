@@ -22,20 +22,20 @@ from serverless_cases import (
 )
 from sizes import examples
 
-from nona.cluster.sharing.pool import Configuration, Invoker
+from nona.cluster.sharing.pool import BatchConfiguration, Invoker
 from nona.core.errors import SimulationError
 from nona.core.statistics import mean_interval
 from nona.queries.simulation.run import Cancelled
 from nona.scenario.arrivals import Arrivals
-from nona.scenario.serverless import ContainersSpec, PricesSpec, SharingSpec, TransferSpec
+from nona.scenario.serverless import ContainersSpec, ServerlessPricesSpec, SharingSpec, TransferSpec
 from nona.serverless.checks import checks_of, run_checks
 from nona.serverless.engine.containers import give_back_container, take_container
-from nona.serverless.engine.options import RunOptions, ServerlessProgress
+from nona.serverless.engine.options import PlatformRunOptions, ServerlessProgress
 from nona.serverless.engine.queues import account_queue, join, leave
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import Function, TableTimes, grid
 from nona.serverless.metrics import judge, summarise
-from nona.serverless.policies.base import Plan
+from nona.serverless.policies.base import BatchPlan
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.replications import run_policies
 from nona.serverless.system import calls, noise_factors
@@ -56,7 +56,7 @@ def test_a_call_alone_takes_the_sum_of_its_parts():
 def test_progress_is_told_two_hundred_times():
     system = one_application([function("a", 0.1)])
     seen = []
-    simulate_serverless(system, SMALLEST, {}, RunOptions(calls=1000, warmup=0), seen.append)
+    simulate_serverless(system, SMALLEST, {}, PlatformRunOptions(calls=1000, warmup=0), seen.append)
     assert 200 <= len(seen) <= 210
     assert [p.fraction for p in seen[:200]] == pytest.approx([k / 200 for k in range(1, 201)])
     last = seen[199].snapshot
@@ -72,11 +72,11 @@ def test_snapshots_show_what_is_so_at_their_time():
 
 
 def test_a_choice_that_a_function_has_no_time_for_is_refused():
-    table = Function("t", TableTimes({Configuration(1, 1, 1): 3.0}))
+    table = Function("t", TableTimes({BatchConfiguration(1, 1, 1): 3.0}))
     system = one_application([table], arrivals=trace(0.0, 50.0), space=grid([1], [1, 2], [1]))
     assert latencies(run(system, 1)) == [3.0]
     with pytest.raises(SimulationError, match=r"1 job, 2 vCPUs, 1 vGPU for function 't'.* no time"):
-        run(system, 1, told(lambda ask: Plan((1,))))
+        run(system, 1, told(lambda ask: BatchPlan((1,))))
 
 
 def test_expiries_are_looked_for_with_one_event_at_a_time():
@@ -204,7 +204,7 @@ def busy():
         space=grid([1, 2], [1], [1, 2]),
         invokers=(Invoker(vcpus=2), Invoker(vcpus=2)),
     )
-    return system, run(system, 600, told(lambda ask: Plan((1, 0))), warmup=50)
+    return system, run(system, 600, told(lambda ask: BatchPlan((1, 0))), warmup=50)
 
 
 def _batches(records, column, change):
@@ -243,7 +243,7 @@ def test_a_summary_of_calls_that_can_be_reckoned():
         arrivals=trace(0.0, 1.0, 10.0),
         slo_s=2.5,
         invokers=(Invoker(vcpus=1),),
-        prices=PricesSpec(vcpu_hour=3600.0, vgpu_hour=7200.0),
+        prices=ServerlessPricesSpec(vcpu_hour=3600.0, vgpu_hour=7200.0),
     )
     summary = summarise(system, [run(system, 3)])
     assert summary.slo_hit_rate.mean == pytest.approx(2 / 3)
@@ -264,7 +264,7 @@ def test_a_summary_of_calls_that_can_be_reckoned():
 
 def test_a_plan_that_does_not_fit_is_missed_once():
     """Each call carries a plan of two vCPUs for its second stage, on invokers that have one."""
-    policy = told(lambda ask: Plan((1, 0)) if ask.carried else Plan((0,), carry=(0, 1)))
+    policy = told(lambda ask: BatchPlan((1, 0)) if ask.carried else BatchPlan((0,), carry=(0, 1)))
     functions, space = [function("a", 1.0), function("b", 1.0)], grid([1], [1, 2], [1])
     invokers = (Invoker(vcpus=1),) * 2
     system = one_application(functions, [(0, 1)], space=space, rate=0.2, invokers=invokers)
@@ -297,7 +297,7 @@ def test_an_overload_is_told_from_a_steady_state(rate, state):
 def test_processes_do_not_change_results():
     system = one_application([function("a", 0.5), function("b", 0.2)], [(0, 1)], rate=2.0, noise=0.3)
     chosen = [(get_policy("fixed"), {}), (get_policy("esg"), {})]
-    options, told_of = RunOptions(calls=60, warmup=5, replication=3), list[ServerlessProgress]()
+    options, told_of = PlatformRunOptions(calls=60, warmup=5, replication=3), list[ServerlessProgress]()
     here = run_policies(system, chosen, options, 2)
     there = run_policies(system, chosen, options, 2, 2, told_of.append)
     assert list(here) == list(there) == ["fixed", "esg"]
@@ -317,14 +317,16 @@ def test_replications_refuse_what_cannot_be_and_can_be_cancelled():
     system = one_application([function("a", 0.5)])
 
     with pytest.raises(Cancelled):
-        run_policies(system, [(SMALLEST, {})], RunOptions(calls=50), 1, 1, Mock(side_effect=Cancelled))
+        run_policies(
+            system, [(SMALLEST, {})], PlatformRunOptions(calls=50), 1, 1, Mock(side_effect=Cancelled)
+        )
     for arguments, why in (
-        (([], RunOptions(), 1, 1), "no policy"),
-        (([(SMALLEST, {})] * 2, RunOptions(), 1, 1), "twice"),
-        (([(SMALLEST, {})], RunOptions(), 0, 1), "replications=0"),
+        (([], PlatformRunOptions(), 1, 1), "no policy"),
+        (([(SMALLEST, {})] * 2, PlatformRunOptions(), 1, 1), "twice"),
+        (([(SMALLEST, {})], PlatformRunOptions(), 0, 1), "replications=0"),
     ):
         with pytest.raises(SimulationError, match=why):
             run_policies(system, *arguments)
     for wrong in ({"calls": 0}, {"warmup": -1}, {"snapshot_s": 0.0}):
         with pytest.raises(SimulationError, match="must be"):
-            RunOptions(**wrong)
+            PlatformRunOptions(**wrong)

@@ -11,13 +11,13 @@ from nona.core.errors import NonaError, ScenarioError
 from nona.core.statistics import mean_interval
 from nona.queries.simulation.sizes import auto_warmup
 from nona.queries.sweeps.numbers import with_value
-from nona.queries.system import Stream
+from nona.queries.system import BackgroundStream
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.lookup import Sources
 from nona.scenario.sample_files import scenario_path
 from nona.scenario.schema import Scenario
 from nona.serverless.checks import run_checks
-from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.metrics import hits, slo_ratios
 from nona.serverless.policies.registry import get_policy
@@ -132,7 +132,7 @@ def test_after_the_warm_up_instances_are_as_they_stay(name):
     looks_s = {"infless": 1.0, "fast-gshare": 10.0}[name]
     assert warmup == max(auto_warmup(CALLS), math.ceil(30 * looks_s * calls_per_s(system)))
     assert warmup_calls(scenario, system, CALLS, [(name, {})]) == auto_warmup(CALLS)
-    size = RunOptions(calls=warmup + 4 * CALLS, warmup=0)
+    size = PlatformRunOptions(calls=warmup + 4 * CALLS, warmup=0)
     late = slo_ratios(system, simulate_serverless(system, get_policy(name), options, size))
     begin = late[: auto_warmup(CALLS) // 2].mean()
     later = late[warmup:].reshape(4, CALLS).mean(axis=1)
@@ -156,7 +156,12 @@ def mean_wait(records):
 
 
 @pytest.mark.parametrize(
-    ("rate", "background"), [(3.0, Stream()), (7.0, Stream()), (3.0, Stream(rate=2.0, mean=1.5e6, scv=1.0))]
+    ("rate", "background"),
+    [
+        (3.0, BackgroundStream()),
+        (7.0, BackgroundStream()),
+        (3.0, BackgroundStream(rate=2.0, mean=1.5e6, scv=1.0)),
+    ],
 )
 def test_equal_transfers_wait_as_in_m_d_1_and_beside_background_of_exponential_sizes_as_in_m_g_1(
     rate, background
@@ -173,7 +178,7 @@ def test_equal_transfers_wait_as_in_m_d_1_and_beside_background_of_exponential_s
 
 def test_the_link_does_the_work_that_is_asked_of_it():
     """Lindley (1952): each transfer begins when it is asked for and the one before has been served."""
-    system = one_link(9.0, Stream())
+    system = one_link(9.0, BackgroundStream())
     records = run(system, 400)
     of, free_s = records.batches, 0.0
     for asked_s, transfer_s in zip(of.dispatched_s, of.transfer_s, strict=True):

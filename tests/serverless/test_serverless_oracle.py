@@ -11,12 +11,12 @@ from serverless_cases import CHAIN, DIAMOND, told
 
 from nona.cluster.sharing.pool import Invoker
 from nona.models.graph.dag import Dag
-from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import Function, TableTimes, grid
 from nona.serverless.metrics import summarise
 from nona.serverless.oracle import Bound, application_bounds, oracle
-from nona.serverless.policies.base import Plan
+from nona.serverless.policies.base import BatchPlan
 from nona.serverless.policies.esg.policy import POLICY as ESG
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.system import Application, ServerlessSystem
@@ -46,7 +46,7 @@ def random_system(seed, noise=0.0, slo=0.9):
 
 def any_policy(seed):
     draws = np.random.default_rng(seed)
-    return told(lambda ask: Plan((int(draws.choice(np.flatnonzero(SPACE.batch <= ask.length))),)))
+    return told(lambda ask: BatchPlan((int(draws.choice(np.flatnonzero(SPACE.batch <= ask.length))),)))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -54,7 +54,7 @@ def test_no_run_of_any_policy_undercuts_it(seed):
     system = random_system(seed)
     bounds = application_bounds(system)
     for policy in (any_policy(1), any_policy(2), ESG, get_policy("fixed")):
-        got = summarise(system, [simulate_serverless(system, policy, {}, RunOptions(150, 20))])
+        got = summarise(system, [simulate_serverless(system, policy, {}, PlatformRunOptions(150, 20))])
         assert got.calls.in_flight == 0
         for app, bound in zip(got.applications.values(), bounds, strict=True):
             hits = app.slo_hit_rate
@@ -69,7 +69,7 @@ def test_with_noise_no_run_undercuts_the_bound_of_its_own_calls(seed):
     system = random_system(seed + 20, noise=0.3)
     functions = tuple(Function(f.name, TableTimes(_in_proportion(f))) for f in system.functions)
     system = replace(system, functions=functions)
-    run = RunOptions(150, 20, replication=2)
+    run = PlatformRunOptions(150, 20, replication=2)
     bounds, whole = application_bounds(system, run), oracle(system, run)
     for policy in (ESG, get_policy("fixed"), any_policy(3)):
         got = summarise(system, [simulate_serverless(system, policy, {}, run)])

@@ -24,7 +24,7 @@ def policy(hits, usd, p95=0.9, state="stable"):
     of = {"slo_s": 1.0, "calls": 10, "latency_s": spread(p95), **shares}
     searches = {"mean": 0.002, "p5": 0.0, "p25": 0.0, "p50": 0.001, "p75": 0.002, "p95": 0.004, "p99": 0.005}
     return filled(
-        serverless.PolicyOutcome,
+        serverless.ServerlessPolicyResult,
         **means,
         state=state,
         state_reason="" if state == "stable" else "calls pile up",

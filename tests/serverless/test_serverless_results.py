@@ -17,7 +17,7 @@ from sizes import examples
 from evidence.policy_results import ServerlessStudy
 from evidence.serverless import StudySettings, serverless_study
 from nona.app.jobs.kinds import KINDS
-from nona.app.tasks.desk import Desk
+from nona.app.tasks.desk import JobContext
 from nona.app.tasks.serverless import compare_ways, find_nodes, run_over, run_serverless
 from nona.core.errors import ScenarioError
 from nona.queries.study.exports import TRACE
@@ -85,7 +85,7 @@ def result_and_lines(kind, **changes):
     data["serverless"]["policies"] = ["esg", "orion"]
     data["schedulers"] = ["local"]
     run, _, options = TASKS[kind]
-    desk = Desk(emit=lambda line: lines.append(json.dumps(line, allow_nan=False)))
+    desk = JobContext(emit=lambda line: lines.append(json.dumps(line, allow_nan=False)))
     spec = {"scenario": data | {"simulation": SMALL}, **options, **changes}
     with TemporaryDirectory() as folder:
         outcome = run({**spec, "folder": folder}, desk)

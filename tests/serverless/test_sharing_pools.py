@@ -13,19 +13,19 @@ from serverless_cases import one_application
 from sizes import examples
 
 from nona.cluster.hardware.mig import MigLayout, Slice, board, legal_layouts, parse_layout
-from nona.cluster.sharing.pool import Configuration, Invoker
+from nona.cluster.sharing.pool import BatchConfiguration, Invoker
 from nona.cluster.sharing.registry import WAYS, make_gpu
 from nona.cluster.sharing.slices import board_states, idle_instances
 from nona.core.errors import SimulationError
 from nona.scenario.file import load_scenario
 from nona.scenario.sample_files import scenario_path
 from nona.scenario.serverless import SharingSpec
-from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import CpuLaw, Function, GpuLaw, LawTimes, TableTimes, grid
 from nona.serverless.metrics import batch_cost
 from nona.serverless.occupation import held_vgpus
-from nona.serverless.policies.base import Plan, Policy
+from nona.serverless.policies.base import BatchPlan, ConfigurationPolicy
 from nona.serverless.report.layouts import layout_rows, placed
 from nona.serverless.sharing import gpu_seconds, larger_slice_s, least_gpu_seconds
 from nona.serverless.study.preparation import prepare_serverless
@@ -53,7 +53,7 @@ def _occupied(leases):
 
 
 def _state(pool):
-    room = [pool.fits(Configuration(1, v, g)) for v in (1, 5, 16) for g in range(1, 9)]
+    room = [pool.fits(BatchConfiguration(1, v, g)) for v in (1, 5, 16) for g in range(1, 9)]
     return pool.free_vcpus, pool.free_vgpus, pool.stranded, room
 
 
@@ -67,7 +67,7 @@ def test_leases_never_overlap_and_amounts_are_conserved(spec, gpus, requests):
         if give_back and held:
             pool.release(held.pop(which % len(held)))
         else:
-            wanted = Configuration(1, vcpus, vgpus)
+            wanted = BatchConfiguration(1, vcpus, vgpus)
             fits, before = pool.fits(wanted), _state(pool)
             lease = pool.take(wanted)
             assert (lease is not None) == fits
@@ -80,7 +80,7 @@ def test_leases_never_overlap_and_amounts_are_conserved(spec, gpus, requests):
         assert pool.free_vcpus + sum(h.vcpus for h in held) == 12
         assert pool.free_vgpus + sum(h.vgpus for h in held) == pool.vgpus
         assert 0 <= pool.stranded <= pool.free_vgpus
-        some = any(pool.fits(Configuration(1, 1, g)) for g in range(1, 8))
+        some = any(pool.fits(BatchConfiguration(1, 1, g)) for g in range(1, 8))
         assert some == (pool.stranded < pool.free_vgpus), "without a free vCPU all free vGPUs are stranded"
     for lease in held:
         pool.release(lease)
@@ -90,7 +90,7 @@ def test_leases_never_overlap_and_amounts_are_conserved(spec, gpus, requests):
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.mode)
 def test_a_lease_is_given_back_once_and_where_it_was_taken(spec):
     pool, other = (make_pool(Invoker(layout=POOL_LAYOUT), spec) for _ in range(2))
-    lease = pool.take(Configuration(1, 1, 1))
+    lease = pool.take(BatchConfiguration(1, 1, 1))
     with pytest.raises(SimulationError, match="does not hold it"):
         other.release(lease)
     pool.release(lease)
@@ -108,14 +108,14 @@ def test_slices_need_a_board_and_fixed_ones_a_layout(mode):
 
 def test_a_slice_is_made_once_then_used_again_and_a_second_gpu_comes_before_an_idle_slice_is_destroyed():
     pool = make_pool(Invoker(), SharingSpec(mode="mig-geometry", reconfiguration=3.0))
-    first = pool.take(Configuration(1, 1, 2))
+    first = pool.take(BatchConfiguration(1, 1, 2))
     pool.release(first)
-    again, beside = (pool.take(Configuration(1, 1, 2)) for _ in range(2))
+    again, beside = (pool.take(BatchConfiguration(1, 1, 2)) for _ in range(2))
     assert (first.setup_s, again.setup_s, beside.setup_s) == (3.0, 0.0, 3.0)
     assert again.slots == first.slots
     layout = parse_layout("4g.20gb, 3g.20gb", "a100-40gb")
     pool = make_pool(Invoker(gpus=2, layout=layout), SharingSpec(mode="mig-geometry"))
-    found = [pool.take(Configuration(1, 1, 4)) for _ in range(2)]
+    found = [pool.take(BatchConfiguration(1, 1, 4)) for _ in range(2)]
     assert [(f.gpu, f.setup_s) for f in found] == [(0, 0.0), (1, 0.0)]
 
 
@@ -127,7 +127,7 @@ def _clients(mode, sizes, interference):
         {"mode": mode, "oversubscription": 48, "interference": interference, "clients": 48}
     )
     pool = make_pool(Invoker(), spec)
-    return pool, tuple(pool.take(Configuration(1, 1, size)) for size in sizes)
+    return pool, tuple(pool.take(BatchConfiguration(1, 1, size)) for size in sizes)
 
 
 @given(sizes=CLIENTS, interference=st.floats(1, 4))
@@ -166,7 +166,11 @@ def test_times_are_those_of_the_whole_gpu_in_turns_and_of_all_its_sms_without_mi
         assert (whole == system.gpu_s).all()
     assert seconds("mps") == pytest.approx(system.gpu_s * 98 / 108)
     assert seconds("time-slicing")[0] == pytest.approx([x * 98 / 108 for x in (0.1, 0.1, 0.2, 0.2)])
-    rows = {Configuration(1, 1, 1): 0.9, Configuration(1, 1, 2): 0.5, Configuration(2, 1, 1): 1.6}
+    rows = {
+        BatchConfiguration(1, 1, 1): 0.9,
+        BatchConfiguration(1, 1, 2): 0.5,
+        BatchConfiguration(2, 1, 1): 1.6,
+    }
     turns = seconds("time-slicing", Invoker(), _system(TableTimes(rows)))
     assert turns[0].tolist() == [0.5, 0.5, 1.6, float("inf")], "of a table the time with its most vGPUs"
 
@@ -175,7 +179,7 @@ def test_times_are_those_of_the_whole_gpu_in_turns_and_of_all_its_sms_without_mi
 @given(sizes=st.lists(st.integers(1, 7), min_size=1, max_size=10))
 def test_nobody_is_slower_than_on_a_crowded_gpu(spec, sizes):
     pool = make_pool(Invoker(vcpus=100, layout=POOL_LAYOUT), spec)
-    asked = [Configuration(1, 1, g) for g in sizes]
+    asked = [BatchConfiguration(1, 1, g) for g in sizes]
     held = [(c, lease) for c in asked if (lease := pool.take(c))]
     active = sum(lease.vgpus for _, lease in held)
     for asked, lease in held:
@@ -185,7 +189,7 @@ def test_nobody_is_slower_than_on_a_crowded_gpu(spec, sizes):
 def test_a_full_gpu_runs_as_slowly_as_profiles_say():
     loud = SharingSpec(mode="mps", oversubscription=2.0, interference=1.5)
     for spec in (loud, SharingSpec(mode="time-slicing")):
-        pool, one = make_pool(Invoker(vcpus=100), spec), Configuration(1, 1, 1)
+        pool, one = make_pool(Invoker(vcpus=100), spec), BatchConfiguration(1, 1, 1)
         held = []
         while (lease := pool.take(one)) is not None:
             held.append(lease)
@@ -286,12 +290,12 @@ def run(mode):
     node = Invoker(layout=BALANCED if mode == "mig-fixed" else None)
     sharing = shipped.sharing.model_copy(update={"mode": mode, "reconfiguration": 0.3})
     system = replace(shipped, invokers=(node,) * 4, sharing=sharing)
-    policy = Policy(
+    policy = ConfigurationPolicy(
         name="all sizes",
         build=lambda system, _: AllSizes(system),
         **dict.fromkeys(("summary", "source", "adaptation"), ""),
     )
-    return system, simulate_serverless(system, policy, {}, RunOptions(calls=150, warmup=20))
+    return system, simulate_serverless(system, policy, {}, PlatformRunOptions(calls=150, warmup=20))
 
 
 class AllSizes:
@@ -304,7 +308,7 @@ class AllSizes:
 
     def plan(self, ask):
         first = int(1e6 * ask.slack_s) % len(self.ranked)
-        return Plan((*self.ranked[first:], *self.ranked[:first]))
+        return BatchPlan((*self.ranked[first:], *self.ranked[:first]))
 
 
 def gpus(mode):
@@ -370,7 +374,7 @@ def test_a_larger_fixed_slice_is_used_and_paid_for_whole():
 def test_least_times_are_those_of_the_largest_slice_that_may_be_held():
     system, _ = run("mig-fixed")
     gpu = make_gpu(system.invokers[0], system.sharing)
-    assert gpu.may_hold(Configuration(1, 1, 2)) == (2, 3)
+    assert gpu.may_hold(BatchConfiguration(1, 1, 2)) == (2, 3)
     least, own = least_gpu_seconds(system, gpu), gpu_seconds(system, gpu)
     for c, configuration in enumerate(system.space.configurations):
         for f in range(len(system.functions)):

@@ -16,7 +16,7 @@ from nona.core.statistics import mean_interval
 from nona.core.tables import share_text
 from nona.scenario.serverless import ContainersSpec, DispatchSpec, SharingSpec
 from nona.serverless.checks import run_checks
-from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.functions import grid
 from nona.serverless.metrics import summarise
@@ -36,7 +36,7 @@ def scaler(name, system, **options):
 
 
 def stood(system, name, calls, warmup=0, replication=0, **options):
-    run = RunOptions(calls=calls, warmup=warmup, replication=replication)
+    run = PlatformRunOptions(calls=calls, warmup=warmup, replication=replication)
     records = simulate_serverless(system, get_policy(name), {"standing": True, **options}, run)
     assert [c for c in run_checks(system, records) if not c.ok] == []
     return records, records.instances
@@ -215,7 +215,7 @@ def test_drawn_rows_of_an_instance_fill_its_time_and_do_not_overlap():
 
 def test_reports_name_instances_and_the_idle_part_only_where_instances_stand():
     system = one_at_a_time(1.5)
-    plain = [simulate_serverless(system, get_policy("infless"), {}, RunOptions(calls=60, warmup=10))]
+    plain = [simulate_serverless(system, get_policy("infless"), {}, PlatformRunOptions(calls=60, warmup=10))]
     both = {"infless": plain, "fast-gshare": [stood(system, "fast-gshare", 60, 10)[0]]}
     found = {name: summarise(system, runs) for name, runs in both.items()}
     assert found["infless"].standing is None

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nona.allocation.problem import Problem
+from nona.allocation.problem import AllocationProblem
 
 TYPES = ("k80", "p100", "v100")
 
@@ -24,7 +24,7 @@ def problem(rates, gpus, **given):
     for key, value in given.items():
         usual[key] = np.array(value, dtype=float) if key in usual else value
     names = tuple(f"job{i}" for i in range(m))
-    return Problem(types, np.array(gpus, dtype=float), names, rates=table, **usual)
+    return AllocationProblem(types, np.array(gpus, dtype=float), names, rates=table, **usual)
 
 
 def pairs(*found):

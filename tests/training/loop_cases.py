@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 
-from nona.allocation.problem import Problem
+from nona.allocation.problem import AllocationProblem
 
 
 class PlainLoop:
@@ -95,7 +95,7 @@ class PlainLoop:
     def _ask(self, answer, there, left, rate):
         cluster, jobs, m = self.system.cluster, self.system.jobs, len(there)
         types = cluster.types
-        problem = Problem(
+        problem = AllocationProblem(
             types=types,
             gpus=np.array([cluster.gpus[t] for t in types], float),
             names=tuple(jobs[i].name for i in there),

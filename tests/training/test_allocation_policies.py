@@ -15,7 +15,7 @@ from nona.core.errors import SimulationError
 from nona.training.records import run_checks
 from nona.training.rounds import simulate_training
 from nona.training.state import Rates
-from nona.training.system import Job, NodeGroup, TrainingCluster, TrainingSystem
+from nona.training.system import NodeGroup, TrainingCluster, TrainingJob, TrainingSystem
 from nona.training.throughput_table import shipped_throughputs
 
 TABLE = [[0.5, 1, 2], [1, 2, 3], [2, 3, 4]]  # columns k80, p100, v100
@@ -344,7 +344,7 @@ def system(models, arrivals, share):
     """One V100; every job would take five hours alone."""
     table = shipped_throughputs()
     jobs = tuple(
-        Job(str(n), model, HOURS * table.rate("v100", model, 1), arrival_s=at)
+        TrainingJob(str(n), model, HOURS * table.rate("v100", model, 1), arrival_s=at)
         for n, (model, at) in enumerate(zip(models, arrivals, strict=True))
     )
     cluster = TrainingCluster((NodeGroup("v100", 1, 1),), {"v100": 2.5})

@@ -16,7 +16,7 @@ from nona.core.errors import NonaError
 from nona.core.random_streams import RandomStreams
 from nona.scenario.file import parse_scenario
 from nona.scenario.training import EstimatesSpec, EstimatorSpec, FailuresSpec, MovesSpec, RegionsSpec
-from nona.training.beliefs import ClaimBook, Claims, user_of
+from nona.training.beliefs import ClaimBook, RateClaims, user_of
 from nona.training.checkpoints import (
     best_interval,
     daly_s,
@@ -26,7 +26,7 @@ from nona.training.checkpoints import (
     wall_per_work,
     young_s,
 )
-from nona.training.disturbance import NodeFailures, Progress, Saving, advanced, checkpointed
+from nona.training.disturbance import JobTime, NodeFailures, Saving, advanced, checkpointed
 from nona.training.moves import changed_share, least_round_s, move_s, shipped_sizes, worth
 from nona.training.pair_estimator import Completion, PairEstimates, completed, matched, reference_of
 from nona.training.question import NO_HOOKS
@@ -39,11 +39,11 @@ from nona.training.state import Rates
 from nona.training.study.run import OFF, checkpoint_report, compare_switches, one_more_gpu, with_one_more
 from nona.training.system import (
     AloneKey,
-    Job,
     NodeGroup,
     PairKey,
     Throughputs,
     TrainingCluster,
+    TrainingJob,
     TrainingSystem,
 )
 from nona.training.throughput_table import shipped_throughputs
@@ -76,11 +76,11 @@ SAVINGS = st.builds(Saving, st.floats(1, 200), st.floats(0, 50), st.floats(0, 50
 @examples(60)
 @given(TIMES, SAVINGS, TIMES)
 def test_time_is_conserved_and_cutting_a_stretch_changes_nothing(failures, how, cuts):
-    whole, end = advanced(Progress(), how, 0.0, 1000.0, failures, 1e9)
+    whole, end = advanced(JobTime(), how, 0.0, 1000.0, failures, 1e9)
     assert end == 1000.0
     assert whole.spent_s == pytest.approx(1000.0)
     assert whole.failures == len(failures)
-    state = Progress()
+    state = JobTime()
     for a, b in itertools.pairwise([0.0, *cuts, 1000.0]):
         state, _ = advanced(state, how, a, b, failures, 1e9)
     assert state.spent_s == pytest.approx(1000.0)
@@ -91,7 +91,7 @@ def test_time_is_conserved_and_cutting_a_stretch_changes_nothing(failures, how, 
 
 def test_a_preempted_job_loses_nothing_later():
     how = Saving(100, 10, 20)
-    state, _ = advanced(Progress(), how, 0, 90, [], 1e9)
+    state, _ = advanced(JobTime(), how, 0, 90, [], 1e9)
     kept, _ = advanced(checkpointed(state), how, 90, 100, [95], 1e9)
     lost, _ = advanced(state, how, 90, 100, [95], 1e9)
     assert [(x.work_s, x.lost_s) for x in (kept, lost)] == [(90, 5), (0, 95)]
@@ -108,12 +108,12 @@ def test_failures_are_a_poisson_stream_of_each_node():
 
 def test_claims_are_log_normal_and_users_are_wrong_alike():
     streams = RandomStreams(1)
-    jobs = [Job(f"j{i}", "A3C", 1) for i in range(3000)]
-    logs = np.log([Claims(2.0, 1.0, streams).factor(j, "v100") for j in jobs])
+    jobs = [TrainingJob(f"j{i}", "A3C", 1) for i in range(3000)]
+    logs = np.log([RateClaims(2.0, 1.0, streams).factor(j, "v100") for j in jobs])
     assert abs(logs.mean()) < 4 * math.log(2) / math.sqrt(3000)
     assert logs.std() == pytest.approx(math.log(2), rel=0.06)
-    team = [Job(f"j{i}", "A3C", 1, entity="vision") for i in range(5)]
-    shared = {Claims(1.0, 2.0, streams).factor(j, g) for j in team for g in ("k80", "v100")}
+    team = [TrainingJob(f"j{i}", "A3C", 1, entity="vision") for i in range(5)]
+    shared = {RateClaims(1.0, 2.0, streams).factor(j, g) for j in team for g in ("k80", "v100")}
     assert len(shared) == 1
     assert shared != {1.0}
     assert user_of(team[0]) == user_of(team[1]) != user_of(jobs[0])
@@ -320,7 +320,7 @@ def _switched(jobs=24, seed=3):
         model = models[rng.integers(len(models))]
         now += rng.exponential(1500)
         steps = float(int(rng.uniform(0.5, 4) * 3600 * table.rate("v100", model, 1)))
-        found.append(Job(f"j{i}", model, steps, arrival_s=now, entity="ab"[i % 2]))
+        found.append(TrainingJob(f"j{i}", model, steps, arrival_s=now, entity="ab"[i % 2]))
     groups = (NodeGroup("k80", 2, 2), NodeGroup("p100", 1, 2), NodeGroup("v100", 2))
     return TrainingSystem(TrainingCluster(groups), tuple(found), table)
 
@@ -380,7 +380,8 @@ def test_time_on_gpus_is_steps_done_or_lost(switches):
     """Alone on one type of GPU the rate never changes: rate · time = steps done + steps lost."""
     table = Throughputs({AloneKey("v100", m, 1): r for m, r in (("a", 2.0), ("b", 5.0), ("c", 3.0))})
     jobs = tuple(
-        Job(f"j{m}", m, 40_000 * r, checkpoint_bytes=1e9) for m, r in zip("abc", (2, 5, 3), strict=True)
+        TrainingJob(f"j{m}", m, 40_000 * r, checkpoint_bytes=1e9)
+        for m, r in zip("abc", (2, 5, 3), strict=True)
     )
     system = TrainingSystem(TrainingCluster((NodeGroup("v100", 2),)), jobs, table, **switches)
     found, hooks = _run_with(system)
@@ -402,7 +403,7 @@ def test_one_job_with_failures_takes_what_the_formula_says():
         Throughputs({AloneKey("v100", "a", 1): 1.0}),
         FailuresSpec(mtbf=m, checkpoint=c, restart=r),
     )
-    system = TrainingSystem(cluster, (Job("a", "a", work_s),), table, round_s=1e6, failures=failures)
+    system = TrainingSystem(cluster, (TrainingJob("a", "a", work_s),), table, round_s=1e6, failures=failures)
     walls = [_run_with(replace(system, seed=seed))[0].jct_s[0] / work_s for seed in range(8)]
     half = 4.0 * np.std(walls, ddof=1) / np.sqrt(len(walls))
     assert abs(np.mean(walls) - wall_per_work(daly_s(c, m), c, m, r)) < half
@@ -518,11 +519,14 @@ def test_every_larger_cluster_is_simulated(lines):
     [
         (lambda: young_s(1, 0), "mtbf=0 s must be above 0"),
         (lambda: wall_per_work(1, 1, 1, -1), "restart=-1 s must be at least 0"),
-        (lambda: Claims(0.5, 1.0, RandomStreams(1)), "error=0.5 is a factor of at least 1"),
+        (lambda: RateClaims(0.5, 1.0, RandomStreams(1)), "error=0.5 is a factor of at least 1"),
         (lambda: _estimates(0.2).match("zebra"), "'zebra' has no rate on one GPU"),
         (lambda: regions({"east": (0, 1)}), "server group 2 is in no region"),
         (lambda: regions({"east": (0, 1, 2, 5)}), "there is no server group 5"),
-        (lambda: regions(REGIONS, jobs=(Job("a", "A3C", 1, region="moon"),)), "region 'moon' is not known"),
+        (
+            lambda: regions(REGIONS, jobs=(TrainingJob("a", "A3C", 1, region="moon"),)),
+            "region 'moon' is not known",
+        ),
         (lambda: compare_switches(_scenario()), "none of estimator, .*, moves, failures, regions is set"),
         (lambda: checkpoint_report(_scenario("failures: {mtbf: 24 h, checkpoint: 0 s}")), "above 0 s"),
     ],

@@ -13,7 +13,7 @@ from sizes import examples
 
 from nona.core.errors import SimulationError
 from nona.training.elastic.engine import simulate_elastic
-from nona.training.elastic.optimus import Measuring, Shape, fit_curve, fit_step, remaining_epochs
+from nona.training.elastic.optimus import GpuShape, Measuring, fit_curve, fit_step, remaining_epochs
 from nona.training.elastic.optimus import step_s as fitted_step_s
 from nona.training.elastic.pollux import TunedBatch
 from nona.training.elastic.pollux_goodput import (
@@ -27,8 +27,8 @@ from nona.training.elastic.pollux_goodput import (
     step_s,
 )
 from nona.training.elastic.pollux_search import (
-    Effort,
-    Jobs,
+    ElasticJobs,
+    SearchSize,
     cross,
     crowding,
     evolve,
@@ -41,7 +41,7 @@ from nona.training.elastic.pollux_search import (
 from nona.training.elastic.profiles import shipped_applications
 from nona.training.elastic.records import elastic_checks
 from nona.training.elastic.registry import ELASTIC
-from nona.training.elastic.system import Cluster, ElasticSystem
+from nona.training.elastic.system import ElasticCluster, ElasticSystem
 from nona.training.elastic.workload import shipped_workload
 
 TRUE = np.array([0.05, 0.002, 0.2, 0.01, 0.04, 0.003, 2.0])
@@ -217,7 +217,7 @@ def _jobs(base, rng, most):
     table = np.zeros((jobs, 2, 2 * GPUS + 1))
     grow = np.sort(rng.random((jobs, 2 * GPUS)), axis=1)
     table[:, 0, 1:], table[:, 1, 1:] = grow, 0.9 * grow
-    return Jobs(base, table, np.full(jobs, 0.8), np.full(jobs, most))
+    return ElasticJobs(base, table, np.full(jobs, 0.8), np.full(jobs, most))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -230,13 +230,13 @@ def test_the_search_finds_the_best_of_all_solutions(seed):
         state = np.array(entries, np.int8).reshape(2, 2)
         if legal(state, 5):
             best = max(best, value_of(state, jobs, GPUS)[0])
-    states, values = evolve(base[None], jobs, Effort(40, 40, GPUS, True), rng)
+    states, values = evolve(base[None], jobs, SearchSize(40, 40, GPUS, True), rng)
     assert values[:, 0].max() == pytest.approx(best)
     assert all(legal(state, 5) for state in states)
     assert (fronts(values) == 0).all()
 
 
-SHAPES = [Shape(1, 1), Shape(1, 2), Shape(1, 4), Shape(2, 8), Shape(3, 9), Shape(4, 16)]
+SHAPES = [GpuShape(1, 1), GpuShape(1, 2), GpuShape(1, 4), GpuShape(2, 8), GpuShape(3, 9), GpuShape(4, 16)]
 
 
 @examples(30)
@@ -245,7 +245,7 @@ def test_a_law_of_the_family_is_found_again(theta):
     truth = {at: fitted_step_s(np.array(theta), 64, at) for at in SHAPES}
     found = fit_step(64, truth)
     assert (found >= 0).all()
-    for at in (*SHAPES, Shape(2, 6)):
+    for at in (*SHAPES, GpuShape(2, 6)):
         assert fitted_step_s(found, 64, at) == pytest.approx(fitted_step_s(np.array(theta), 64, at), rel=1e-6)
 
 
@@ -273,14 +273,14 @@ def test_without_a_falling_curve_users_are_believed():
 
 def test_a_fit_is_closer_to_the_measured_steps_than_any_single_time():
     """Within 40 % where it was not tried; what was tried is kept as it was first measured."""
-    cluster = Cluster(16, 4)
+    cluster = ElasticCluster(16, 4)
     job = next(job for job in shipped_workload(1) if job.application.name == "cifar10")
     seen = Measuring(job, cluster)
     split = seen.split((4, 2))
     time = job.application.times.at((4, 2), split.local)
     seen.measured((4, 2), split, time, None)
     seen.measured((4, 2), split, time._replace(step_s=99.0), None)
-    assert seen.measured_s[Shape(2, 6)] == pytest.approx(
+    assert seen.measured_s[GpuShape(2, 6)] == pytest.approx(
         time.step_s + split.extra * (time.step_s - time.sync_s)
     )
     for gpus, counts in ((3, (3,)), (5, (4, 1)), (12, (4, 4, 4))):
@@ -289,7 +289,7 @@ def test_a_fit_is_closer_to_the_measured_steps_than_any_single_time():
 
 
 def test_fitted_runs_keep_the_rules_and_wait_between_divisions():
-    system = ElasticSystem(Cluster(4, 4), shipped_workload(3)[:20])
+    system = ElasticSystem(ElasticCluster(4, 4), shipped_workload(3)[:20])
     options = {"fitted": True, "every_ticks": 10}
     records = simulate_elastic(system, ELASTIC["optimus"], options)
     assert [check for check in elastic_checks(system, records) if not check.ok] == []
@@ -303,6 +303,6 @@ def test_errors_by_epoch_are_needed():
     job = shipped_workload(3)[0]
     without = replace(job, application=replace(job.application, error=None))
     with pytest.raises(SimulationError, match=r"add the column error to epochs\.csv"):
-        simulate_elastic(ElasticSystem(Cluster(), (without,)), ELASTIC["optimus"], {"fitted": True})
+        simulate_elastic(ElasticSystem(ElasticCluster(), (without,)), ELASTIC["optimus"], {"fitted": True})
     with pytest.raises(SimulationError, match="fitted=1 must be true or false"):
-        simulate_elastic(ElasticSystem(Cluster(), (job,)), ELASTIC["optimus"], {"fitted": 1})
+        simulate_elastic(ElasticSystem(ElasticCluster(), (job,)), ELASTIC["optimus"], {"fitted": 1})

@@ -15,13 +15,13 @@ from sizes import examples, first
 
 from nona.cluster.hardware.cluster import Network
 from nona.core.errors import ScenarioError, SimulationError
-from nona.training.elastic.applications import Batches
+from nona.training.elastic.applications import BatchSizes
 from nona.training.elastic.engine import simulate_elastic
 from nona.training.elastic.policy import Active, alone_s, pack
-from nona.training.elastic.profiles import Tables, read_applications, shipped_applications
+from nona.training.elastic.profiles import ProfileFiles, read_applications, shipped_applications
 from nona.training.elastic.records import elastic_checks, measure_elastic
 from nona.training.elastic.registry import ELASTIC
-from nona.training.elastic.system import Cluster, ElasticSystem, Link, Sender, balance, ring_bytes
+from nona.training.elastic.system import CoreLink, ElasticCluster, ElasticSystem, Sender, balance, ring_bytes
 from nona.training.elastic.workload import SHIPPED, at_load, read_workload, shipped_workload
 
 # Mean JCT in seconds of the original programs on these files: whole seconds, averaged over 160 jobs.
@@ -41,7 +41,7 @@ def simulated(system, name, **options):
 @pytest.mark.parametrize("number", first(2, [1, 2, 3, 4]))
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_replays_give_the_published_means_to_the_last_digit(name, number):
-    system = ElasticSystem(Cluster(16, 4), shipped_workload(number))
+    system = ElasticSystem(ElasticCluster(16, 4), shipped_workload(number))
     mean_s = measure_elastic(system, simulated(system, name)).jct_s.mean
     assert mean_s == pytest.approx(PUBLISHED[name][number - 1], abs=1e-9)
 
@@ -68,7 +68,7 @@ def workloads(draw):
 @given(workloads(), st.sampled_from(sorted(SECOND)), st.integers(2, 4), st.sampled_from([0.0, 0.25, 0.5]))
 def test_a_second_simulator_agrees_job_by_job(text, name, nodes, interference):
     jobs = read_workload(text.encode(), "drawn", shipped_applications())
-    system = ElasticSystem(Cluster(nodes, 4), jobs, interference=interference)
+    system = ElasticSystem(ElasticCluster(nodes, 4), jobs, interference=interference)
     found = zip((job.name for job in jobs), simulated(system, name).jct_s.tolist(), strict=True)
     rows = list(csv.DictReader(text.splitlines()))
     assert dict(found) == oracle.simulate(rows, SECOND[name], nodes, interference=interference)
@@ -79,7 +79,7 @@ def test_a_second_simulator_agrees_job_by_job(text, name, nodes, interference):
 def test_every_policy_keeps_the_rules(text, name, nodes, seed):
     """Nodes give what they have, progress never falls, all jobs end; equal seeds give equal runs."""
     jobs = read_workload(text.encode(), "drawn", shipped_applications())
-    system = ElasticSystem(Cluster(nodes, 4), jobs, interference=0.25, seed=seed)
+    system = ElasticSystem(ElasticCluster(nodes, 4), jobs, interference=0.25, seed=seed)
     options = {"population": 20, "generations": 10} if name == "pollux" else {}
     records = simulated(system, name, **options)
     assert simulate_elastic(system, ELASTIC[name], options).changes == records.changes
@@ -93,7 +93,7 @@ def test_every_policy_keeps_the_rules(text, name, nodes, seed):
 @pytest.mark.verify
 def test_pollux_replays_the_first_jobs_faster_than_what_users_tuned():
     """The order of the published means, on the first 40 jobs and a quarter of the cluster."""
-    system = ElasticSystem(Cluster(4, 4), shipped_workload(3)[:40], seed=1)
+    system = ElasticSystem(ElasticCluster(4, 4), shipped_workload(3)[:40], seed=1)
     small = {"population": 40, "generations": 40}
     mean = {
         name: measure_elastic(system, simulate_elastic(system, ELASTIC[name], options)).jct_s.mean
@@ -104,14 +104,14 @@ def test_pollux_replays_the_first_jobs_faster_than_what_users_tuned():
 
 
 JOBS = shipped_workload(3)[:24]
-CLUSTER = Cluster(4, 4)
+CLUSTER = ElasticCluster(4, 4)
 SENDERS = st.lists(
     st.builds(Sender, st.integers(2, 16), st.floats(1e6, 4e9), st.floats(0.05, 3.0), st.floats(0.0, 0.5)),
     min_size=1,
     max_size=8,
 ).map(tuple)
 LINKS = st.builds(
-    Link,
+    CoreLink,
     st.builds(Network, st.floats(1e8, 1e10), discipline=st.sampled_from(["fifo", "processor-sharing"])),
     st.floats(0.0, 0.8),
 )
@@ -144,21 +144,21 @@ def test_background_never_helps(link, size, nodes):
 
 def test_a_wait_is_that_of_an_m_m_1_queue():
     """Exponential background alone: W = ρ/(1 − ρ)·E[S]."""
-    link = Link(Network(1e9, latency_s=0.0), background=0.5, mean_bytes=1e8)
+    link = CoreLink(Network(1e9, latency_s=0.0), background=0.5, mean_bytes=1e8)
     assert link.all_reduce_s(1e9, 2, 0.0, 0.0) == pytest.approx(1.0 + 0.1)
     assert ring_bytes(25e6, 4) == pytest.approx(1.5e8)
 
 
 def test_a_link_that_is_fast_enough_changes_nothing():
     for name in ("tiresias", "optimus"):
-        fast = run(name, Link(Network(1e15, latency_s=0.0)))
+        fast = run(name, CoreLink(Network(1e15, latency_s=0.0)))
         assert fast.changes == run(name).changes
         assert fast.link_gpu_s.sum() == 0.0
 
 
 def test_policies_without_a_view_decide_as_if_there_were_none():
     """N0: the same jobs at the first ticks, later completions; only N4 gets the traffic."""
-    slow = Link(Network(3e8), background=0.5)
+    slow = CoreLink(Network(3e8), background=0.5)
     blind, calm = run("fifo", slow), run("fifo")
     assert (blind.jct_s >= calm.jct_s).all()
     assert blind.jct_s.mean() > calm.jct_s.mean()
@@ -181,7 +181,7 @@ def test_policies_without_a_view_decide_as_if_there_were_none():
 
 
 def test_not_seeing_a_slow_link_costs_and_fewer_nodes_help():
-    slow = Link(Network(3e8), background=0.5)
+    slow = CoreLink(Network(3e8), background=0.5)
     blind = run("optimus", slow).jct_s.mean()
     assert run("optimus", slow, compact=True, most_nodes=1).jct_s.mean() < blind
     assert run("optimus-link", slow).jct_s.mean() < blind
@@ -228,7 +228,7 @@ def test_gandiva_grows_on_idle_gpus_and_shrinks_when_somebody_waits():
     assert records.jct_s[0] < fixed.jct_s[0]
 
 
-ONE = Cluster(1, 1)
+ONE = ElasticCluster(1, 1)
 NCF = next(job for job in shipped_workload(1) if job.application.name == "ncf" and job.gpus == 1)
 TWO = (replace(NCF, name="a", arrival_s=0.0), replace(NCF, name="b", arrival_s=0.0))
 
@@ -260,7 +260,7 @@ UNKNOWN = replace(NCF, application=replace(NCF.application, parameters=None, mos
         (lambda: ElasticSystem(ONE, TWO, tick_s=86401), "tick 86401 s must be from 1 to 86400 s"),
         (lambda: ElasticSystem(ONE, TWO, interference=1), "interference 1 must be at least 0 and below 1"),
         (lambda: ElasticSystem(ONE, (NCF, NCF)), "two jobs have one name"),
-        (lambda: ElasticSystem(ONE, (UNKNOWN,), link=Link()), "has no number of parameters"),
+        (lambda: ElasticSystem(ONE, (UNKNOWN,), link=CoreLink()), "has no number of parameters"),
         (lambda: at_load(2, 0.006), r"Load 0\.006 leaves none of the 160 jobs of workload 2"),
         (lambda: at_load(4, 0.0), "Load 0 must be above 0"),
         (lambda: simulated(SLOW, "gavel", round_ticks=30), "=30 makes rounds of 30 s.*set it to 31 or more"),
@@ -277,7 +277,7 @@ def test_the_least_that_is_not_refused():
     assert simulated(SLOW, "gavel", round_ticks=31)
 
 
-OWN = Tables(
+OWN = ProfileFiles(
     applications=b"application,task,epochs,least_batch,most_batch,least_local,most_local,fixed_batch,most_gpus\n"
     b"mine,Toy,2,8,64,4,32,,\n",
     placements=b"application,placement,local_bsz,step_s,sync_s\n"
@@ -320,7 +320,7 @@ def test_the_smallest_batch_gains_one_a_step():
 
 
 def test_a_split_covers_the_batch_within_the_limits():
-    batches = Batches(128, 4096, 32, 1024)
+    batches = BatchSizes(128, 4096, 32, 1024)
     for batch in (128, 700, 2048, 4096):
         for gpus in range(1, min(64, batch // 32) + 1):
             split = batches.split(batch, gpus)
@@ -401,5 +401,5 @@ def test_packing_could_free_next_to_nothing_of_the_elastic_workloads(number):
     jobs = shipped_workload(number)
     single = np.array([job.gpus == 1 for job in jobs])
     assert {job.application.name for job, one in zip(jobs, single, strict=True) if one} == {"ncf"}
-    records = simulate_elastic(ElasticSystem(Cluster(), jobs), ELASTIC["gandiva"], {})
+    records = simulate_elastic(ElasticSystem(ElasticCluster(), jobs), ELASTIC["gandiva"], {})
     assert records.gpu_s[single].sum() < 0.005 * records.gpu_s.sum()

@@ -8,7 +8,7 @@ from nona.allocation.problem import EntityShare
 from nona.allocation.registry import POLICIES
 from nona.training.records import run_checks
 from nona.training.rounds import simulate_training
-from nona.training.system import Job, NodeGroup, TrainingCluster, TrainingSystem
+from nona.training.system import NodeGroup, TrainingCluster, TrainingJob, TrainingSystem
 from nona.training.throughput_table import shipped_throughputs
 
 SEEDS = range(4)
@@ -84,7 +84,7 @@ def random_system(seed, policy, share):
         workers = 1 if policy.name == "allox" or kind == "interactive" else int(rng.choice([1, 1, 2]))
         model = MODELS[int(rng.integers(3 if workers > 1 else len(MODELS)))] if workers == 1 else MODELS[0]
         jobs.append(
-            Job(
+            TrainingJob(
                 str(number),
                 model,
                 float(rng.uniform(300, 20_000)) if kind == "training" else 3000.0,

@@ -32,7 +32,7 @@ from nona.training.job_files import (
 )
 from nona.training.rows import MOST_PROBLEMS
 from nona.training.study.preparation import has_trace, job_trace, prepare_training
-from nona.training.system import AloneKey, Job, Throughputs
+from nona.training.system import AloneKey, Throughputs, TrainingJob
 from nona.training.throughput_table import read_throughputs, shipped_throughputs
 from tests.cli.calling import refusal, text
 
@@ -54,7 +54,7 @@ TRACED = st.builds(
     st.floats(0, 1e9),
 )
 LISTED_JOB = st.builds(
-    Job,
+    TrainingJob,
     name=names,
     model=names,
     steps=positive,
@@ -98,7 +98,7 @@ def test_traces_and_tables_that_are_written_are_read_back(traced, listed):
 def test_a_line_of_the_original():
     jobs = read_trace((LINE + "\n").encode(), "t.trace")
     assert jobs == (TraceJob("LM (batch size 5)", 392999, 2),)
-    assert trace_jobs(jobs, TABLE) == (Job("0", "LM (batch size 5)", 392999, 2),)
+    assert trace_jobs(jobs, TABLE) == (TrainingJob("0", "LM (batch size 5)", 392999, 2),)
 
 
 def test_deadlines_are_multiples_of_the_duration_on_a_v100():

@@ -13,8 +13,15 @@ from nona.queries.simulation.run import Cancelled
 from nona.training.metrics import measure, shares_of_time
 from nona.training.records import run_checks
 from nona.training.replications import ideal_jcts_s
-from nona.training.rounds import RunOptions, simulate_training
-from nona.training.system import AloneKey, Job, NodeGroup, Throughputs, TrainingCluster, TrainingSystem
+from nona.training.rounds import RoundOptions, simulate_training
+from nona.training.system import (
+    AloneKey,
+    NodeGroup,
+    Throughputs,
+    TrainingCluster,
+    TrainingJob,
+    TrainingSystem,
+)
 from nona.training.throughput_table import shipped_throughputs
 from tests.training.loop_cases import PlainLoop
 
@@ -32,13 +39,13 @@ def _small():
     for number, row in enumerate(SMALL.split("; ")):
         name, batch, steps, workers = row.split()
         model = name if batch == "-" else f"{name} (batch size {batch})"
-        jobs.append(Job(str(number), model, int(steps), int(workers)))
+        jobs.append(TrainingJob(str(number), model, int(steps), int(workers)))
     cluster = TrainingCluster((NodeGroup("v100", 1, 2), NodeGroup("k80", 1, 4)))
     return TrainingSystem(cluster, tuple(jobs), shipped_throughputs())
 
 
 def _run(system, policy, replay=False):
-    records = simulate_training(system, get_policy(policy), {}, RunOptions(replay=replay))
+    records = simulate_training(system, get_policy(policy), {}, RoundOptions(replay=replay))
     assert [c for c in run_checks(system, records) if not c.ok] == []
     return records
 
@@ -69,7 +76,7 @@ def test_an_example_by_hand():
     Rounds of 100 s: x does 1000 of 1500 steps, y 200 of 800. In the second round x ends after 50 s, y has
     its 100 s. At 200 s y is asked about again (gap 0), takes the fast GPU, and needs 40 s for its last 400.
     """
-    jobs = (Job("x", "x", 1500), Job("y", "y", 800))
+    jobs = (TrainingJob("x", "x", 1500), TrainingJob("y", "y", 800))
     system = _two_types(jobs, {"x": (10, 1), "y": (10, 2)}, round_s=100.0, reallocation_s=0.0)
     records = _run(system, "fifo")
     assert records.completion_s.tolist() == pytest.approx([150, 240])
@@ -84,8 +91,8 @@ def test_an_example_by_hand():
 
 def test_jobs_that_hold_gpus_are_never_moved_and_replicas_stand_apart():
     """A notebook takes the fast GPU in the round after it came and keeps it to its end."""
-    notebook = Job("n", "x", 500, arrival_s=50, kind="interactive")
-    jobs = (Job("x", "x", 10_000), notebook, Job("y", "x", 5000, arrival_s=60))
+    notebook = TrainingJob("n", "x", 500, arrival_s=50, kind="interactive")
+    jobs = (TrainingJob("x", "x", 10_000), notebook, TrainingJob("y", "x", 5000, arrival_s=60))
     system = _two_types(jobs, {"x": (10, 5)}, round_s=100.0, reallocation_s=0.0)
     records = _run(system, "isolated")
     (held,) = records.held
@@ -93,7 +100,7 @@ def test_jobs_that_hold_gpus_are_never_moved_and_replicas_stand_apart():
     assert records.jct_s[1] == pytest.approx(550)
     # replicas stand on different nodes
     cluster = TrainingCluster((NodeGroup("a", 2, 4),))
-    jobs = (Job("serve", "s", 1000, 2, kind="inference"), Job("x", "x", 100, 4))
+    jobs = (TrainingJob("serve", "s", 1000, 2, kind="inference"), TrainingJob("x", "x", 100, 4))
     rates = Throughputs({AloneKey("a", "s", 2): 1.0, AloneKey("a", "x", 4): 1.0})
     records = _run(TrainingSystem(cluster, jobs, rates), "isolated")
     (held,) = records.held
@@ -108,7 +115,9 @@ def _random_system(seed, gap, reallocation_s):
         for gpu, speed in (("k80", 1.0), ("p100", 3.0), ("v100", 5.0)):
             if gpu == "p100" or draw.random() < 0.8:
                 alone[AloneKey(gpu, f"m{i}", workers)] = round(speed * draw.uniform(0.3, 2), 3)
-        jobs.append(Job(str(i), f"m{i}", round(draw.uniform(50, 9000)), workers, arrival_s=float(arrival)))
+        jobs.append(
+            TrainingJob(str(i), f"m{i}", round(draw.uniform(50, 9000)), workers, arrival_s=float(arrival))
+        )
     groups = (NodeGroup("k80", 2, 1), NodeGroup("p100", 1, 2), NodeGroup("v100", 1, 1))
     return TrainingSystem(
         TrainingCluster(groups), tuple(jobs), Throughputs(alone), reallocation_s=reallocation_s, seed=seed
@@ -137,7 +146,7 @@ def test_a_second_loop_leaves_the_same_records(seed, gap, reallocation_s, policy
 
 def test_time_received_comes_nearer_to_the_shares_in_shorter_rounds():
     """Three equal jobs on two types, shares fixed by the policy, all GPUs wanted all the time."""
-    jobs = tuple(Job(n, n, 20_000) for n in "xyz")
+    jobs = tuple(TrainingJob(n, n, 20_000) for n in "xyz")
     rates = {"x": (4.0, 1.0), "y": (1.2, 0.4), "z": (10.0, 5.0)}
     errors = []
     for round_s in (360.0, 60.0, 10.0):
@@ -154,7 +163,7 @@ def test_time_received_comes_nearer_to_the_shares_in_shorter_rounds():
 
 
 def test_a_run_ends_with_the_measured_jobs():
-    jobs = tuple(Job(str(i), "x", 100, arrival_s=1000.0 * i) for i in range(20))
+    jobs = tuple(TrainingJob(str(i), "x", 100, arrival_s=1000.0 * i) for i in range(20))
     records = _run(_two_types(jobs, {"x": (10, 0)}, measured=(2, 4)), "isolated")
     assert records.end_s == pytest.approx(4010)
     assert np.isfinite(records.completion_s).sum() == 5
@@ -166,7 +175,7 @@ def test_a_listener_may_stop_a_run():
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        simulate_training(_small(), get_policy("isolated"), {}, RunOptions(), listen)
+        simulate_training(_small(), get_policy("isolated"), {}, RoundOptions(), listen)
 
 
 def test_checks_find_what_is_wrong():
@@ -185,18 +194,18 @@ def _one_type(jobs, rates, gpus, round_s):
     return TrainingSystem(cluster, jobs, table, round_s=round_s, reallocation_s=0.0)
 
 
-X = Job("x", "x", 300)
+X = TrainingJob("x", "x", 300)
 
 
 @pytest.mark.parametrize(
     ("policy", "jobs", "jcts_s"),
     [
         # y alone needs 100 s, shared 200 s; x then has 200 s of its 300 s left
-        ("isolated", (X, Job("y", "y", 200)), [400, 200]),
+        ("isolated", (X, TrainingJob("y", "y", 200)), [400, 200]),
         # proportional gives both jobs all of the one GPU: each has half
-        ("proportional", (X, Job("y", "x", 300)), [600, 600]),
+        ("proportional", (X, TrainingJob("y", "x", 300)), [600, 600]),
         # for the 100 s of the notebook the other job has no GPU
-        ("isolated", (Job("n", "x", 100, kind="interactive"), replace(X, arrival_s=10)), [100, 390]),
+        ("isolated", (TrainingJob("n", "x", 100, kind="interactive"), replace(X, arrival_s=10)), [100, 390]),
     ],
 )
 def test_ideal_shares_of_one_gpu_by_hand(policy, jobs, jcts_s):
@@ -205,7 +214,7 @@ def test_ideal_shares_of_one_gpu_by_hand(policy, jobs, jcts_s):
 
 
 def test_rounds_come_near_to_the_bound_as_they_shrink():
-    jobs = tuple(Job(str(i), f"m{i}", 2000 * (i + 1), arrival_s=400.0 * i) for i in range(6))
+    jobs = tuple(TrainingJob(str(i), f"m{i}", 2000 * (i + 1), arrival_s=400.0 * i) for i in range(6))
     rates = {f"m{i}": 1.0 + i for i in range(6)}
     errors = []
     for round_s in (360.0, 30.0, 3.0):

@@ -17,7 +17,7 @@ from nona.scenario.lookup import Sources, file_names, with_files_renamed
 from nona.scenario.opening import open_scenario, pack_bundle
 from nona.scenario.training import ElasticSpec
 from nona.training.elastic.results import ElasticReport
-from nona.training.elastic.system import Link
+from nona.training.elastic.system import CoreLink
 from nona.training.report.figures import jct_figure, rho_figure
 from nona.training.report.findings import hours_text, jct_text
 from nona.training.report.text import setting_text
@@ -252,7 +252,8 @@ def scenario(elastic, servers=TWO):
 
 
 @pytest.mark.parametrize(
-    ("link", "expected"), [("true", Link(Network(5e9 / 8, 30e-6, "fifo"), 0.25, 2e6, 3.0)), ("false", None)]
+    ("link", "expected"),
+    [("true", CoreLink(Network(5e9 / 8, 30e-6, "fifo"), 0.25, 2e6, 3.0)), ("false", None)],
 )
 def test_the_link_is_the_clusters_with_its_background(link, expected):
     cluster = "{servers: [{count: 4, gpu: t4, gpus: 4}], network: {capacity: 5 Gbit/s, latency: 30 us}}"

@@ -25,7 +25,7 @@ def policy(jcts, rhos, cost_usd):
     rho = training.RhoSummary(mean=sum(rhos) / len(rhos), worst=max(rhos))
     solved = {"decisions": 2, "decision_s": 0.001, "decision_most_s": 0.002, "worst_gap": 1e-9}
     return filled(
-        training.PolicyOutcome,
+        training.TrainingPolicyResult,
         jct_s=summary.model_copy(update={"ci95": (0.9 * mean, 1.1 * mean)}),
         makespan_s=max(jcts),
         utilization=0.9,
@@ -56,7 +56,7 @@ def trace():
     shares = ((0, "v100", 1.0, True), (1, "k80", 0.7, True), (2, "k80", 0.3, False))
     priorities = tuple(priority(*row) for row in shares)
     rounds = tuple(
-        training.Round(
+        training.RoundFacts(
             number=k,
             start_s=k * ROUND_S,
             end_s=(k + 1) * ROUND_S,
@@ -68,7 +68,8 @@ def trace():
     )
     got = (1.0, 0.65, 0.35)
     received = tuple(
-        training.Received(job=k, planned={gpu: share}, received={gpu: got[k]}) for k, gpu, share, _ in shares
+        training.TimeShares(job=k, planned={gpu: share}, received={gpu: got[k]})
+        for k, gpu, share, _ in shares
     )
     return training.PolicyTrace(stays=stays, rounds=rounds, received=received)
 

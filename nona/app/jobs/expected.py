@@ -144,7 +144,7 @@ def expected_s(kind: str, scenario: Scenario, options: Options) -> float:
 
 
 def about_text(seconds: float) -> str:
-    """An expected time without false precision.
+    """Return an expected time without false precision.
 
     >>> [about_text(s) for s in (1.2, 7.4, 34, 88, 740, 9000)]
     ['a few seconds', 'about 7 s', 'about 30 s', 'about 90 s', 'about 12 min', 'over an hour']

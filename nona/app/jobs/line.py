@@ -19,13 +19,13 @@ from typing import Generic, TypeVar
 T = TypeVar("T", bound=Hashable)
 
 
-class Line(Generic[T]):
+class FairQueue(Generic[T]):
     """Work that waits and work that runs, by owner. Not locked: its user does that.
 
     ``places``: pieces of work that may run at once. ``each``: pieces of one owner's work that may run at once
     even if nobody else waits; 0: as many as there are places.
 
-    >>> line = Line[str](places=1)
+    >>> line = FairQueue[str](places=1)
     >>> for owner, work in (("ann", "a1"), ("ann", "a2"), ("bob", "b1"), ("ann", "a3")):
     ...     line.put(owner, work)
     >>> line.start(), line.start(), line.order()
@@ -63,7 +63,7 @@ class Line(Generic[T]):
         self._waiting.setdefault(owner, deque()).append(work)
 
     def start(self) -> T | None:
-        """The work that starts now; ``None`` if none waits, or none may start."""
+        """Return the work that starts now; ``None`` if none waits, or none may start."""
         if not self.free:
             return None
         running = dict.fromkeys(self._waiting, 0)
@@ -105,8 +105,8 @@ class Line(Generic[T]):
             self._order = tuple(order)
         return self._order
 
-    def _copy(self) -> Line[T]:
-        copy = Line[T](self.places, self.each)
+    def _copy(self) -> FairQueue[T]:
+        copy = FairQueue[T](self.places, self.each)
         copy._waiting = {owner: deque(waiting) for owner, waiting in self._waiting.items()}
         copy._running = dict(self._running)
         return copy

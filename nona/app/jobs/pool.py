@@ -93,7 +93,7 @@ class WorkerPool:
         threading.Thread(target=self.fill, daemon=True, name="workers").start()
 
     def take(self) -> Worker:
-        """A waiting worker, one that has done its imports if there is one, or else a new one."""
+        """Return a waiting worker, one that has done its imports if there is one, or else a new one."""
         with self._lock:
             chosen = next((w for w in self._idle if w.ready), self._idle[0] if self._idle else None)
             if chosen is not None:
@@ -131,7 +131,7 @@ class WorkerPool:
                     self._idle.append(worker)
 
     def waiting(self) -> int:
-        """The number of workers that wait with their imports done."""
+        """Return the number of workers that wait with their imports done."""
         with self._lock:
             return sum(w.ready for w in self._idle)
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nona.app.jobs.kinds import KINDS
-from nona.app.jobs.line import Line, wait_s
+from nona.app.jobs.line import FairQueue, wait_s
 from nona.app.jobs.pool import Worker, WorkerPool
 from nona.app.server.ending import temporary_folder
 from nona.core.errors import JobError
@@ -37,7 +37,7 @@ def _nobody() -> None:
 
 
 @dataclass
-class Job:
+class AppJob:
     """One piece of long work. ``fingerprint`` names the state of the scenario that it works on.
 
     It waits until the registry gives it a worker. Fields change only under ``lock``, by the registry, the
@@ -213,8 +213,11 @@ class Durations:
         """How many times as long as expected the latest jobs of a kind took; 1 before the first."""
         return statistics.median(self._paces.get(kind, (1.0,)))
 
-    def typical(self, kind: str, running: Sequence[Job] = ()) -> float | None:
-        """The median of the latest jobs of a kind, else of those that run now; ``None`` if there are none."""
+    def typical(self, kind: str, running: Sequence[AppJob] = ()) -> float | None:
+        """Return the median of the latest jobs of a kind, else of those that run now.
+
+        ``None`` if there are none.
+        """
         took = self._took.get(kind)
         if took:
             return statistics.median(took)
@@ -223,7 +226,7 @@ class Durations:
         ]
         return statistics.median(expected_s) if expected_s else None
 
-    def remaining_s(self, job: Job, running: Sequence[Job] = ()) -> float | None:
+    def remaining_s(self, job: AppJob, running: Sequence[AppJob] = ()) -> float | None:
         """Seconds that a running job still takes: its own estimate, else what is typical; or ``None``.
 
         Nobody knows of one that takes longer than is typical.
@@ -234,7 +237,7 @@ class Durations:
         usual = self.typical(job.kind, running)
         return None if usual is None or usual <= job.elapsed_s else usual - job.elapsed_s
 
-    def wait_s(self, running: Sequence[Job], ahead: Sequence[Job], places: int) -> float | None:
+    def wait_s(self, running: Sequence[AppJob], ahead: Sequence[AppJob], places: int) -> float | None:
         """Seconds until the job behind ``ahead`` starts; ``None`` if nobody can tell."""
         return wait_s(
             [self.remaining_s(job, running) for job in running],
@@ -269,11 +272,11 @@ class JobRegistry:
         present: Callable[[str], bool] = lambda owner: False,
     ) -> None:
         self.unwatched_s, self.keep_s, self.pool = unwatched_s, keep_s, WorkerPool(idle)
-        self._lines = {False: Line[str](limit), True: Line[str](quick)}
+        self._lines = {False: FairQueue[str](limit), True: FairQueue[str](quick)}
         self._present = present
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, AppJob] = {}
         self._specs: dict[str, Mapping[str, Any]] = {}  # of jobs that wait
-        self._stopping: list[Job] = []
+        self._stopping: list[AppJob] = []
         self._durations = Durations()
         self._lock = threading.Lock()
         self._wake = threading.Event()
@@ -294,7 +297,7 @@ class JobRegistry:
         keep: object = None,
         owner: str = "",
         expected_s: float = 0.0,
-    ) -> Job:
+    ) -> AppJob:
         """Put a job in line; it starts at once if a place is free.
 
         ``keep`` is held as long as the job (its uploads, for example).
@@ -305,7 +308,7 @@ class JobRegistry:
         with self._lock:
             self._check_room(owner)
             folder = temporary_folder("job-", JobError)
-            job = Job(
+            job = AppJob(
                 secrets.token_urlsafe(16), kind, fingerprint, folder, owner, expected_s, keep, self._wake.set
             )
             weakref.finalize(job, shutil.rmtree, folder, True)
@@ -321,21 +324,21 @@ class JobRegistry:
         """How many times as long as expected jobs of that kind take here."""
         return self._durations.pace(kind)
 
-    def get(self, job_id: str | None) -> Job | None:
-        """The job of that id, if it is still known."""
+    def get(self, job_id: str | None) -> AppJob | None:
+        """Return the job of that id, if it is still known."""
         return self._jobs.get(job_id) if job_id else None
 
-    def ahead(self, job: Job) -> int:
+    def ahead(self, job: AppJob) -> int:
         """Count the waiting jobs that start before this one."""
         with self._lock:
             return len(self._before(job))
 
-    def running_before(self, job: Job) -> list[Job]:
-        """The jobs that run in its line."""
+    def running_before(self, job: AppJob) -> list[AppJob]:
+        """Return the jobs that run in its line."""
         with self._lock:
             return [j for i in self._line(job.kind).running if (j := self._jobs.get(i))]
 
-    def wait_s(self, job: Job) -> float | None:
+    def wait_s(self, job: AppJob) -> float | None:
         """Estimated seconds until a job that waits starts; ``None`` if nobody can tell."""
         running = self.running_before(job)
         with self._lock:
@@ -381,11 +384,11 @@ class JobRegistry:
         self.pool.close()
         self.close()
 
-    def _line(self, kind: str) -> Line[str]:
+    def _line(self, kind: str) -> FairQueue[str]:
         return self._lines[KINDS.find(kind).quick]
 
-    def _before(self, job: Job) -> tuple[str, ...]:
-        """The jobs in line that start before this one; the lock is held."""
+    def _before(self, job: AppJob) -> tuple[str, ...]:
+        """Return the jobs in line that start before this one; the lock is held."""
         order = self._line(job.kind).order()
         return order[: order.index(job.id)] if job.id in order else ()
 
@@ -397,14 +400,14 @@ class JobRegistry:
         if every >= MOST_WAITING:
             raise JobError(f"Jobs: {every} wait already, the most there may be; try again in a minute.")
 
-    def _take_out(self, job: Job) -> None:
+    def _take_out(self, job: AppJob) -> None:
         with self._lock:
             self._line(job.kind).leave(job.id)
             self._specs.pop(job.id, None)
         self._wake.set()
 
     def _advance(self) -> None:
-        begun: list[tuple[Job, Mapping[str, Any]]] = []
+        begun: list[tuple[AppJob, Mapping[str, Any]]] = []
         with self._lock:
             for line in self._lines.values():
                 self._clear(line)
@@ -415,7 +418,7 @@ class JobRegistry:
         for job, spec in begun:  # a large one takes the pipe a moment
             self._hand_over(job, spec)
 
-    def _clear(self, line: Line[str]) -> None:
+    def _clear(self, line: FairQueue[str]) -> None:
         """Take out of a line what has ended; the lock is held."""
         for job_id in (*line.running, *line.order()):
             job = self._jobs.get(job_id)
@@ -430,7 +433,7 @@ class JobRegistry:
         """Superseded jobs whose processes may still be busy; with more of them, nothing starts."""
         return sum(line.places for line in self._lines.values())
 
-    def _hand_over(self, job: Job, spec: Mapping[str, Any]) -> None:
+    def _hand_over(self, job: AppJob, spec: Mapping[str, Any]) -> None:
         worker = job.worker
         if worker is None:
             return
@@ -439,7 +442,7 @@ class JobRegistry:
             self._listen(job, {"ended": worker.process.returncode})
         worker.send({**spec, "id": job.id, "kind": job.kind, "folder": str(job.folder)})
 
-    def _listen(self, job: Job, message: Mapping[str, Any]) -> None:
+    def _listen(self, job: AppJob, message: Mapping[str, Any]) -> None:
         if not job.take_in(message):
             return
         with job.lock:

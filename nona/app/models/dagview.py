@@ -19,7 +19,7 @@ import streamlit as st
 from nona.app.widgets.components import declare
 from nona.core.errors import GraphError
 from nona.models.graph.dag import Dag, transitive_reduction
-from nona.models.graph.guard import GuardedWorker, Limits
+from nona.models.graph.guard import ChildLimits, GuardedWorker
 
 NODE_WIDTH, NODE_HEIGHT = 104.0, 30.0
 RANK_STEP, COLUMN_GAP = 54.0, 64.0
@@ -74,7 +74,7 @@ def _ranked(dag: Dag, limit_s: float) -> tuple[list[list[tuple[int, float]]], st
 
 def _dot(n: int, edges: Sequence[tuple[int, int]], limit_s: float) -> tuple[list[float], list[float]] | None:
     try:
-        with GuardedWorker(Limits(wall_s=limit_s)) as worker:
+        with GuardedWorker(ChildLimits(wall_s=limit_s)) as worker:
             return worker.lay_out(n, edges)
     except GraphError:
         return None
@@ -167,7 +167,7 @@ STEPS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ViewNode:
     """A box: its id, its label, its tooltip, and a tone for every mode of colouring.
 
     A tone is an index into the theme's categorical colours, or ``SEQUENTIAL`` + a step of its scale.
@@ -184,7 +184,7 @@ class Node:
     around: bool = False
 
 
-class Edge(NamedTuple):
+class ViewEdge(NamedTuple):
     """An arrow between two nodes by their numbers; ``level`` in 0…1 is its width when that is shown."""
 
     source: int
@@ -210,7 +210,7 @@ class Merge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ViewInput:
     """The user's input in the view: the id of the selected node, the step shown."""
 
     selected: str | None
@@ -218,7 +218,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ViewRequest:
     """A request of the user: a verb (``open``, ``shut``, ``all``, ``none``), a node's id, a time."""
 
     verb: str
@@ -235,8 +235,8 @@ class Drawing:
     """
 
     name: str
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    nodes: tuple[ViewNode, ...]
+    edges: tuple[ViewEdge, ...]
     layouts: tuple[Layout, Layout]
     modes: tuple[Mode, ...]
     steps: tuple[Merge, ...] = ()
@@ -289,7 +289,7 @@ def dag_view(
     pick: tuple[str, int] | None = None,
     answered: int = 0,
     on_change: Callable[[], None] | None = None,
-) -> Seen:
+) -> ViewInput:
     """Draw the graph, down to the end of the window; returns what is selected and which step is shown.
 
     ``pick`` selects a node from here: its id, and a number that is new each time; ``answered`` is when
@@ -302,14 +302,14 @@ def dag_view(
         key=key, data=sent, on_selected_change=react, on_step_change=react, on_ask_change=react
     )
     step = state.get("step")
-    return Seen(state.get("selected"), min(int(step), len(drawing.steps)) if step is not None else 0)
+    return ViewInput(state.get("selected"), min(int(step), len(drawing.steps)) if step is not None else 0)
 
 
-def asked(key: str) -> Request | None:
-    """The user's last request in the view ``key``."""
+def asked(key: str) -> ViewRequest | None:
+    """Return the user's last request in the view ``key``."""
     view_state = st.session_state.get(key)
     request = view_state.get("ask") if view_state is not None else None
     if not request or len(request) != 3:
         return None
     verb, node, when = request
-    return Request(str(verb), str(node), int(when))
+    return ViewRequest(str(verb), str(node), int(when))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from nona.app.models.dagview import SEQUENTIAL, STEPS, Drawing, Edge, Layout, Merge, Mode, Node
+from nona.app.models.dagview import SEQUENTIAL, STEPS, Drawing, Layout, Merge, Mode, ViewEdge, ViewNode
 from nona.app.models.loading import Loaded
 from nona.core.units import format_count, format_size, format_time
 from nona.models.contraction.contracted import ContractedGraph
@@ -62,7 +62,7 @@ class Facts:
 
 
 def block_ids(facts: Facts, graph: BlockGraph) -> tuple[str, ...]:
-    """An id for every block: the node's own, or its module's, numbered if the module is in pieces."""
+    """Return an id for every block: the node's own, or its module's, numbered if the module is in pieces."""
     seen: Counter[tuple[str, ...]] = Counter()
     ids = []
     for block in graph.blocks:
@@ -83,7 +83,7 @@ def graph_drawing(
     layouts: tuple[Layout, Layout],
     steps: Sequence[Merge] = (),
 ) -> Drawing:
-    """The drawing of one cut of ``facts``; ``graph`` is the block graph of that cut.
+    """Return the drawing of one cut of ``facts``; ``graph`` is the block graph of that cut.
 
     ``steps`` are numbered by nodes of ``facts``, and shown only where every node is by itself.
     """
@@ -114,7 +114,7 @@ def graph_drawing(
 
 
 def enclosing(paths: Sequence[tuple[str, ...]], cut: Cut, block: Block) -> tuple[str, ...] | None:
-    """The innermost open module around a block, or ``None``."""
+    """Return the innermost open module around a block, or ``None``."""
     path = block.path[:-1] if block.path else paths[block.members[0]]
     for length in range(len(path), 0, -1):
         if cut.is_open(path[:length]):
@@ -124,18 +124,18 @@ def enclosing(paths: Sequence[tuple[str, ...]], cut: Cut, block: Block) -> tuple
 
 def _node(
     facts: Facts, modules: Modules, cut: Cut, block: Block, own: str, tones: tuple[int, ...], searched: bool
-) -> Node:
+) -> ViewNode:
     around = enclosing(modules.paths, cut, block) is not None
     if len(block.members) == 1:
         i = block.members[0]
-        return Node(own, _label(facts, i), facts.tip(i), tones, around=around)
+        return ViewNode(own, _label(facts, i), facts.tip(i), tones, around=around)
     kinds = Counter(facts.kinds[i] for i in block.members).most_common(4)
     most = ", ".join(f"{n} × {kind}" for kind, n in kinds) + (" …" if len(kinds) == 4 else "")
     count = sum(facts.sizes[i] for i in block.members)
     seconds = sum(facts.times_s[i] for i in block.members)
     tip = f"{'.'.join(block.path)}\n{count:,} operators, {format_time(seconds)}\n{most}"
     inside = tuple(f"{facts.ids[i]} {facts.kinds[i]}" for i in block.members) if searched else ()
-    return Node(own, _module_label(block.path), tip, tones, count, inside, around)
+    return ViewNode(own, _module_label(block.path), tip, tones, count, inside, around)
 
 
 def _label(facts: Facts, i: int) -> str:
@@ -145,7 +145,7 @@ def _label(facts: Facts, i: int) -> str:
 
 
 def _module_label(path: tuple[str, ...]) -> str:
-    """The last part of a path, with the one before it where it is only a number.
+    """Return the last part of a path, with the one before it where it is only a number.
 
     >>> _module_label(("model", "layers", "3")), _module_label(("features", "denseblock1"))
     ('layers.3', 'denseblock1')
@@ -154,7 +154,7 @@ def _module_label(path: tuple[str, ...]) -> str:
     return f"{path[-2]}.{last}" if len(path) > 1 and not last[0].isalpha() else last
 
 
-def _edges(facts: Facts, graph: BlockGraph) -> list[Edge]:
+def _edges(facts: Facts, graph: BlockGraph) -> list[ViewEdge]:
     """One edge for each pair of blocks, with the bytes of the distinct tensors between them."""
     between: dict[tuple[int, int], dict[tuple[int, str], float]] = {}
     for source, target, tensor, size in facts.tensors:
@@ -167,7 +167,7 @@ def _edges(facts: Facts, graph: BlockGraph) -> list[Edge]:
     for (u, v), share in zip(graph.dag.edges(), level, strict=True):
         tensors = between.get((u, v), {})
         tip = f"{format_size(sizes.get((u, v), 0.0))} in {len(tensors)} tensor{'s' * (len(tensors) != 1)}"
-        edges.append(Edge(u, v, tip, round(share, 3)))
+        edges.append(ViewEdge(u, v, tip, round(share, 3)))
     return edges
 
 
@@ -185,7 +185,7 @@ def _levels(values: Sequence[float]) -> list[float]:
 
 
 def _kind_colours(kinds: Sequence[str]) -> dict[str, int]:
-    """A colour for each of the nine most frequent kinds; the others share the last colour.
+    """Return a colour for each of the nine most frequent kinds; the others share the last colour.
 
     >>> _kind_colours(["Conv", "Relu", "Conv"])
     {'Conv': 0, 'Relu': 1}
@@ -357,7 +357,7 @@ def playable_modules(nested: Modules) -> dict[Path, tuple[int, ...]]:
 
 
 def part_of(facts: Facts, members: Sequence[int], name: str) -> Facts:
-    """The facts of some nodes only, with the edges among them."""
+    """Return the facts of some nodes only, with the edges among them."""
     place = {i: k for k, i in enumerate(members)}
     arcs = ((place[u], place[v]) for u in members for v in facts.dag.successors[u] if v in place)
     return Facts(
@@ -380,7 +380,7 @@ def part_of(facts: Facts, members: Sequence[int], name: str) -> Facts:
 
 
 def merges(contracted: ContractedGraph, members: Sequence[int] | None = None) -> list[Merge]:
-    """The contraction's steps as the view plays them.
+    """Return the contraction's steps as the view plays them.
 
     With ``members`` only those steps that swallow an edge between two of them, numbered by their places;
     what stays outside does not change which of them end in one task through such edges.

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from nona.app.models.dagview import Drawing, Merge, Request, Seen, asked, dag_view
+from nona.app.models.dagview import Drawing, Merge, ViewInput, ViewRequest, asked, dag_view
 from nona.app.models.graph_data import (
     EXPANDED,
     PLAYED,
@@ -43,11 +43,11 @@ class Drawings:
     """The session's views by key: their cuts (by key and content), last requests, and picked nodes."""
 
     cuts: Mapping[tuple[str, str], Cut] = field(default_factory=dict)
-    asked: Mapping[str, Request] = field(default_factory=dict)
+    asked: Mapping[str, ViewRequest] = field(default_factory=dict)
     picks: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
-def drawn(state: AppState, key: str, mark: str, content: tuple[Facts, Modules]) -> Seen:
+def drawn(state: AppState, key: str, mark: str, content: tuple[Facts, Modules]) -> ViewInput:
     """Draw a graph by its modules, open or closed as the user chose; ``mark`` names its content."""
     facts, modules = content
     drawings = state.choices.of(Drawings)
@@ -69,7 +69,7 @@ def drawn(state: AppState, key: str, mark: str, content: tuple[Facts, Modules]) 
     return dag_view(key, drawing, notice, drawings.picks.get(key), answered)
 
 
-def _played(state: AppState, key: str, mark: str, facts: Facts, steps: Sequence[Merge]) -> Seen:
+def _played(state: AppState, key: str, mark: str, facts: Facts, steps: Sequence[Merge]) -> ViewInput:
     bare = Modules(((),) * len(facts.ids), Cut(1), Cut(1))
 
     def make() -> Drawing:
@@ -93,7 +93,7 @@ def _blocks(mark: str, facts: Facts, modules: Modules, cut: Cut) -> BlockGraph:
     return fetch(key, lambda: drawn_graph(facts, modules, cut), "Grouping the graph")
 
 
-def _requested(facts: Facts, modules: Modules, cut: Cut, request: Request) -> Cut:
+def _requested(facts: Facts, modules: Modules, cut: Cut, request: ViewRequest) -> Cut:
     verb, own = request.verb, request.node
     if verb == "all":
         return Cut(1 + max(map(len, modules.paths)))
@@ -130,7 +130,7 @@ def _operators_of(loaded: Loaded) -> tuple[Facts, Modules]:
 def _members_of(
     state: AppState, key: str, mark: str, content: tuple[Facts, Modules], own: str
 ) -> tuple[int, ...]:
-    """The nodes that a drawn box of the view ``key`` stands for; none when there is no such box."""
+    """Return the nodes that a drawn box of the view ``key`` stands for; none when there is no such box."""
     facts, modules = content
     cut = state.choices.of(Drawings).cuts.get((key, mark), modules.usual)
     graph = _blocks(mark, facts, modules, cut)
@@ -259,7 +259,7 @@ def _lines(
 
 
 def _tensor(tensor: Tensor | None, name: str) -> str:
-    """A tensor's shape and size.
+    """Return a tensor's shape and size.
 
     >>> _tensor(Tensor("x", 8.0, (1, 2)), "x")
     'x [1×2] float32, 8 B'
@@ -324,13 +324,13 @@ WIDTHS = (13, 7)
 
 
 def model_bar() -> DeltaGenerator:
-    """The bar above a graph and its tables: what is shown, and what to do with it."""
+    """Return the bar above a graph and its tables: what is shown, and what to do with it."""
     st.html(STYLE)
     return st.container(horizontal=True, vertical_alignment="center", gap="small", key="model-bar")
 
 
 def workspace(key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """The place of the graph, and the panel beside it."""
+    """Return the place of the graph, and the panel beside it."""
     graph, beside = st.columns(WIDTHS)
     return graph, beside.container(key=f"beside-{key}", gap="small")
 

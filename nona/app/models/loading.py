@@ -38,7 +38,7 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from nona.app.jobs.line import Line
+from nona.app.jobs.line import FairQueue
 from nona.app.models.dagview import Layout, lay_out_both
 from nona.app.session.state import AppState
 from nona.app.session.workspace import whose
@@ -63,14 +63,14 @@ TURN_S = 0.0005  # Python's own 5 ms make a click wait that long whenever it has
 USUAL, NEVER = (700, 10, 10), 10**9  # Python's own thresholds; full collections off
 
 
-class Tidying:
+class IdleCollector:
     """Full collections in quiet moments only.
 
     ``quiet_s``: how long no page may have run before a collection.
     ``latest_s``: after which time without a quiet moment Python's own collections are admitted again.
     ``often_s``: after which time pages that ran are reason enough for a collection.
 
-    >>> tidying = Tidying(quiet_s=0.0)
+    >>> tidying = IdleCollector(quiet_s=0.0)
     >>> with tidying.working():
     ...     gc.get_threshold()[2] == NEVER, tidying.tidy(now=1e12)
     (True, False)
@@ -131,10 +131,10 @@ class Tidying:
 
 
 @st.cache_resource
-def tidying() -> Tidying:
-    """The one of this server, with its thread; threads of the server take short turns from now on."""
+def tidying() -> IdleCollector:
+    """Return the one of this server, with its thread; threads of the server take short turns from now on."""
     sys.setswitchinterval(TURN_S)
-    tidier = Tidying()
+    tidier = IdleCollector()
     threading.Thread(target=tidier.run, daemon=True, name="tidying").start()
     return tidier
 
@@ -146,10 +146,10 @@ WAIT_S, BEAT_S = 0.25, 0.1
 BUDGET_S = 60.0  # that a page waits for one step
 
 
-class Shelf:
+class SharedCache:
     """Results by key, the most recently used ones; failures are kept for a moment only.
 
-    >>> shelf = Shelf()
+    >>> shelf = SharedCache()
     >>> shelf.ask("six", lambda: 2 * 3).result(), shelf.ask("six", lambda: 0).result()
     (6, 6)
     """
@@ -164,10 +164,10 @@ class Shelf:
         self._most, self._retry_s, self._working = most, retry_s, working
         self._held: OrderedDict[Hashable, tuple[Future[Any], float]] = OrderedDict()
         self._lock = threading.Lock()
-        self._turns = Turns(at_once)
+        self._turns = FairThreadPool(at_once)
 
     def ask(self, key: Hashable, make: Callable[[], Any], owner: str = "") -> Future[Any]:
-        """The work of that key: under way, done, or put in line now among that of ``owner``."""
+        """Return the work of that key: under way, done, or put in line now among that of ``owner``."""
         with self._lock:
             future, begun = self._held.get(key, (None, 0.0))
             if future is not None and _failed(future) and time.monotonic() - begun > self._retry_s:
@@ -189,17 +189,17 @@ class Shelf:
                 future.set_exception(error)
 
 
-class Turns:
+class FairThreadPool:
     """At most ``at_once`` pieces of work run, one of each owner; owners are served in turn.
 
     >>> done = threading.Event()
-    >>> Turns(1).give("somebody", done.set)
+    >>> FairThreadPool(1).give("somebody", done.set)
     >>> done.wait(5)
     True
     """
 
     def __init__(self, at_once: int) -> None:
-        self._line = Line[Callable[[], None]](at_once, each=1)
+        self._line = FairQueue[Callable[[], None]](at_once, each=1)
         self._lock = threading.Lock()
 
     def give(self, owner: str, work: Callable[[], None]) -> None:
@@ -226,9 +226,9 @@ def _failed(future: Future[Any]) -> bool:
 
 
 @st.cache_resource
-def shelf() -> Shelf:
-    """The shelf of this server."""
-    return Shelf(working=tidying().working)
+def shelf() -> SharedCache:
+    """Return the shelf of this server."""
+    return SharedCache(working=tidying().working)
 
 
 def fetch(key: Hashable, make: Callable[[], T], doing: str) -> T:
@@ -281,18 +281,18 @@ class Loaded:
 
 
 def model_names(state: AppState) -> tuple[str, ...]:
-    """Uploaded model files, models inside the scenario, samples."""
+    """Return uploaded model files, models inside the scenario, samples."""
     files = [n for n in state.uploads.names() if not n.lower().endswith((".csv", ".yaml", ".yml"))]
     return (*dict.fromkeys([*files, *state.scenario.models, *sample_names()]),)
 
 
 def device_names(scenario: Scenario) -> tuple[str, ...]:
-    """The catalogue's devices, then the scenario's own."""
+    """Return the catalogue's devices, then the scenario's own."""
     return (*dict.fromkeys([*devices(), *scenario.cluster.devices]),)
 
 
 def load_graph(state: AppState, name: str, symbols: Mapping[str, int] | None = None) -> ModelGraph:
-    """The graph called ``name`` as its file describes it; raises ``NonaError`` in one line.
+    """Return the graph called ``name`` as its file describes it; raises ``NonaError`` in one line.
 
     ``symbols`` are the sizes bound in it, by default those that the session was told.
     """
@@ -307,13 +307,13 @@ def load_graph(state: AppState, name: str, symbols: Mapping[str, int] | None = N
 
 
 def load_model(state: AppState, name: str, device: str, rule: str) -> Loaded:
-    """The model costed on ``device`` and contracted by ``rule``."""
+    """Return the model costed on ``device`` and contracted by ``rule``."""
     cost = state.scenario.cost
     return _load(state, load_graph(state, name), name, device, rule, CostOptions(cost.stack, cost.precision))
 
 
 def load_row(state: AppState, index: int) -> Loaded:
-    """The model of one row of the workload as its queries run, with times on the first group's GPU."""
+    """Return the model of one row of the workload as its queries run, with times on the first group's GPU."""
     scenario = state.scenario
     row, cost = scenario.workload[index], scenario.cost
     graph = load_graph(state, row.model, row.symbols)
@@ -322,7 +322,10 @@ def load_row(state: AppState, index: int) -> Loaded:
 
 
 def load_measured(state: AppState) -> tuple[str, MeasuredTable] | None:
-    """The scenario's table of measured times with a digest of its text; ``None`` when it names none."""
+    """Return the scenario's table of measured times with a digest of its text.
+
+    ``None`` when it names none.
+    """
     name = state.scenario.cost.measured
     if name is None:
         return None
@@ -364,13 +367,13 @@ def _content(state: AppState, name: str) -> str:
 
 
 def layouts_of(dag: Dag) -> tuple[Layout, Layout]:
-    """The drawings of a graph for a wide and for a narrow panel, kept by its edges."""
+    """Return the drawings of a graph for a wide and for a narrow panel, kept by its edges."""
     key = _digest(repr(dag.successors).encode())
     return fetch(("layout", key), lambda: lay_out_both(dag), "Drawing the graph")
 
 
 def portable(state: AppState) -> Scenario:
-    """The scenario with uploaded models inside it, so that it travels as one file."""
+    """Return the scenario with uploaded models inside it, so that it travels as one file."""
     models = dict(state.scenario.models)
     for row in state.scenario.workload:
         if row.model in state.uploads.names() and row.model not in models:

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from nona.app.jobs.kinds import KINDS
-from nona.app.pages.demo_stories import STORIES, Step, Story
+from nona.app.pages.demo_stories import STORIES, DemoQuestion, DemoStep
 from nona.app.pages.queries.simulation_sweep_settings import settings_of, sweep_version
 from nona.app.session.kept import choose, is_kept
 from nona.app.session.opening import open_shipped_scenario, shipped
@@ -46,7 +46,7 @@ class Tour:
     seen: Seen = field(default_factory=dict)
 
     @property
-    def told(self) -> Story:
+    def told(self) -> DemoQuestion:
         """The present story."""
         return STORIES[self.story]
 
@@ -56,13 +56,13 @@ class Tour:
         return f"{self.story + 1}.{self.step + 1}"
 
     @property
-    def shown(self) -> Step:
+    def shown(self) -> DemoStep:
         """The present step."""
         return self.told.steps[self.step]
 
 
 def tour_of(state: AppState) -> Tour | None:
-    """The demo's place while it is on; the person's own jobs go on meanwhile."""
+    """Return the demo's place while it is on; the person's own jobs go on meanwhile."""
     tour = state.choices.find(Tour)
     if tour is not None:
         for job_id in tour.own.jobs.values():
@@ -182,12 +182,12 @@ def _show(state: AppState, tour: Tour, kind: str) -> None:
 
 
 def _asked(state: AppState, kind: str) -> Mapping[str, Any]:
-    """The request of the present step to a job of that kind, beyond the scenario."""
+    """Return the request of the present step to a job of that kind, beyond the scenario."""
     return settings_of(state).to_json() if kind == "sweep" else {}
 
 
 def _mark_of(state: AppState, kind: str) -> str:
-    """The fingerprint of what a result of that kind is asked for at the present step."""
+    """Return the fingerprint of what a result of that kind is asked for at the present step."""
     if kind == "sweep":
         return sweep_version(state.scenario, settings_of(state))
     return state.fingerprint(kind)
@@ -216,8 +216,8 @@ def _become(state: AppState, other: AppState) -> None:
     state.revision += 1
 
 
-def outcome_text(state: AppState, step: Step) -> str:
-    """The finding that the step is about: of its run, once the result is there; else empty."""
+def outcome_text(state: AppState, step: DemoStep) -> str:
+    """Return the finding that the step is about: of its run, once the result is there; else empty."""
     tab = next((str(value) for key, value in step.choices if key.endswith("-tabs")), "")
     result = state.results.get(step.run)
     if result is None or result.fingerprint != _mark_of(state, step.run):
@@ -286,7 +286,7 @@ def _bar(state: AppState, tour: Tour) -> None:
                 button("Run this step", "demo-run", _run_again, state, icon="play_arrow", type="primary")
 
 
-def _lacks_run(state: AppState, step: Step) -> bool:
+def _lacks_run(state: AppState, step: DemoStep) -> bool:
     """Return whether a step's result is neither there nor on its way: its run was cancelled, or failed."""
     if not step.run:
         return False

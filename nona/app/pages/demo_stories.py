@@ -11,7 +11,7 @@ from nona.queries.sweeps.numbers import LINK
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DemoStep:
     """One step.
 
     ``page``: the file of the page on which it takes place.
@@ -32,12 +32,12 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class DemoQuestion:
     """A question, the shipped scenario and the model that answer it, and at most five steps."""
 
     question: str
     scenario: str
-    steps: tuple[Step, ...]
+    steps: tuple[DemoStep, ...]
     model: str = ""
 
 
@@ -64,25 +64,25 @@ SMALL_STEPS: Changes = MappingProxyType({"cluster.servers[0].engine.budget": 102
 
 def _tabs(
     page: str, key: str, texts: Mapping[str, str], run: str = "", changes: Changes = NONE
-) -> tuple[Step, ...]:
-    """A step for each tab of a page, or each value of another choice of that key."""
-    return tuple(Step(page, text, changes, ((key, tab),), run) for tab, text in texts.items())
+) -> tuple[DemoStep, ...]:
+    """Return a step for each tab of a page, or each value of another choice of that key."""
+    return tuple(DemoStep(page, text, changes, ((key, tab),), run) for tab, text in texts.items())
 
 
-def _simulated(text: str, changes: Changes, tab: str = "Compare", against: bool = False) -> Step:
+def _simulated(text: str, changes: Changes, tab: str = "Compare", against: bool = False) -> DemoStep:
     choices = (("simulation-view", "Run"), ("simulate-tabs", tab))
-    return Step(SIMULATION, text, changes, choices, "simulate", against)
+    return DemoStep(SIMULATION, text, changes, choices, "simulate", against)
 
 
-def _engines(text: str, changes: Changes = NONE) -> Step:
-    return Step(SIMULATION, text, changes, (("language-tabs", "Engines"),), "language")
+def _engines(text: str, changes: Changes = NONE) -> DemoStep:
+    return DemoStep(SIMULATION, text, changes, (("language-tabs", "Engines"),), "language")
 
 
-def _evidence(text: str, tab: str, *chosen: tuple[str, str]) -> Step:
-    return Step(EVIDENCE, text, choices=(("evidence-tabs", tab), *chosen))
+def _evidence(text: str, tab: str, *chosen: tuple[str, str]) -> DemoStep:
+    return DemoStep(EVIDENCE, text, choices=(("evidence-tabs", tab), *chosen))
 
 
-TRAINING_STORY = Story(
+TRAINING_STORY = DemoQuestion(
     "Who should get which GPU, when jobs train for hours?",
     "shared_research_cluster",
     _tabs(
@@ -102,22 +102,22 @@ TRAINING_STORY = Story(
     ),
 )
 STORIES = (
-    Story(
+    DemoQuestion(
         "Why does the network matter?",
         "slides_example",
         (
-            Step(
+            DemoStep(
                 HOME,
                 "One query of four tasks is placed three ways. Move the slider, so that other traffic takes "
                 "more of the link, and look for the load at which splitting stops paying.",
             ),
-            Step(
+            DemoStep(
                 PLACEMENT,
                 "The placement gives every way of splitting this query a probability. Here the link is free: "
                 "which tasks leave the first server?",
                 run="place",
             ),
-            Step(
+            DemoStep(
                 PLACEMENT,
                 "Now other traffic takes most of the link, and the placement is solved again. What still "
                 "leaves the first server?",
@@ -131,7 +131,7 @@ STORIES = (
             ),
         ),
     ),
-    Story(
+    DemoQuestion(
         "What could my model gain?",
         "vision_language_8_servers",
         _tabs(
@@ -150,11 +150,11 @@ STORIES = (
         ),
         "googlenet",
     ),
-    Story(
+    DemoQuestion(
         "What does my cluster need?",
         "vision_language_8_servers",
         (
-            Step(
+            DemoStep(
                 SCENARIO,
                 "The models with their rates and SLOs, and the servers that they share. The bar says how "
                 "full the servers become, and what they cost.",
@@ -173,7 +173,7 @@ STORIES = (
             ),
         ),
     ),
-    Story(
+    DemoQuestion(
         "What should we buy, and when does it break?",
         PLANNED,
         _tabs(
@@ -192,15 +192,15 @@ STORIES = (
             "plan",
         ),
     ),
-    Story(
+    DemoQuestion(
         "Which scheduler, and up to what load?",
         "five_models_80_servers",
         (
-            Step(
+            DemoStep(
                 SCENARIO,
                 "The five models of the Nona paper on a large cluster; the rates are our assumption.",
             ),
-            Step(
+            DemoStep(
                 SIMULATION,
                 "One number of the scenario varies, every scheduler is simulated at every value. A curve "
                 "ends where its scheduler becomes unstable.",
@@ -215,7 +215,7 @@ STORIES = (
             ),
         ),
     ),
-    Story(
+    DemoQuestion(
         "Which serverless policy keeps the SLO, at what cost?",
         "strict_light",
         (
@@ -240,11 +240,11 @@ STORIES = (
         ),
     ),
     TRAINING_STORY,
-    Story(
+    DemoQuestion(
         "Do long prompts stall the answers of language models?",
         "prefill_stalls_decode",
         (
-            Step(
+            DemoStep(
                 SCENARIO,
                 "Chat and long documents ask the same engine, which makes all answers token by token. Look "
                 "at the lengths, and at how many tokens a step may have.",
@@ -265,7 +265,7 @@ STORIES = (
             ),
         ),
     ),
-    Story(
+    DemoQuestion(
         "How accurate are the results?",
         "vision_language_8_servers",
         (

@@ -169,7 +169,7 @@ HOW_TO = (
 
 
 def matching_how_to(query: str) -> list[HowTo]:
-    """The questions that hold most words of ``query``, and of these the rarest; all for an empty one.
+    """Return the questions that hold most words of ``query``, and of these the rarest; all for an empty one.
 
     >>> [entry.question for entry in matching_how_to("dark theme")], matching_how_to("purple theme")
     (['use a dark theme?'], [])
@@ -185,7 +185,7 @@ def matching_how_to(query: str) -> list[HowTo]:
 
 
 def how_to_list(state: AppState, query: str) -> int:
-    """The questions that fit ``query``, each with the way there; how many there are."""
+    """Return the questions that fit ``query``, each with the way there; how many there are."""
     matching = matching_how_to(query)
     if not matching:
         return 0
@@ -213,7 +213,7 @@ def go_to(state: AppState, entry: HowTo) -> None:
 
 
 def in_order(chosen: Sequence[Section]) -> list[Section]:
-    """The sections in the order of the page: formulas come last."""
+    """Return the sections in the order of the page: formulas come last."""
     return sorted(chosen, key=lambda section: section.name in LAST)
 
 
@@ -223,7 +223,9 @@ def every_section() -> list[Section]:
 
 
 def matching_hardware(query: str) -> list[str]:
-    """A line for each GPU and link of the catalogue whose names hold all words; none for an empty query.
+    """Return a line for each GPU and link of the catalogue whose names hold all words.
+
+    None for an empty query.
 
     >>> [line.partition(":")[0] for line in matching_hardware("nvlink h100")]
     ['**NVLink 4 (H100, H200)** (`nvlink4`)']
@@ -246,7 +248,10 @@ def matching_hardware(query: str) -> list[str]:
 
 
 def terms_and_keys(query: str, names: Sequence[str]) -> bool:
-    """The terms of these names, hardware and keys of scenarios that hold the words; whether there are any."""
+    """Return the terms of these names, hardware and keys of scenarios that hold the words.
+
+    Whether there are any.
+    """
     lines = [*matching_hardware(query), *matching_keys(query)[:MOST_KEYS]]
     if not names and not lines:
         return False

@@ -20,7 +20,7 @@ from nona.app.widgets.fields import button, plain
 from nona.core.document import Document, Figure
 from nona.core.errors import StoreError
 from nona.core.figures import scheduler_style
-from nona.queries.chart_data import LINK_LOAD, STORY_SCENARIO, STRATEGIES, Story, StoryLoad
+from nona.queries.chart_data import LINK_LOAD, STORY_SCENARIO, STRATEGIES, LinkLoadExample, StoryLoad
 from nona.queries.study.shipped import stored_result
 from nona.scenario.sample_files import scenario_families, scenario_title, shipped_scenario
 from nona.scenario.schema import Scenario
@@ -60,7 +60,7 @@ class StoryView(Document):
 @st.fragment
 def network_story() -> None:
     """Show the story that ships."""
-    story = stored_result(Story)
+    story = stored_result(LinkLoadExample)
     _story_component(key=STORY_KEY, data=story_view(story).to_json(), on_load_change=lambda: None)
     st.caption(
         f"Curves: by formula. Symbols and bars: {story.jobs} simulated jobs at each point; they ship with "
@@ -72,7 +72,7 @@ def _chosen_load() -> float:
     return float((st.session_state.get(STORY_KEY) or {}).get("load") or 0.0)
 
 
-def story_view(story: Story) -> StoryView:
+def story_view(story: LinkLoadExample) -> StoryView:
     first = story.points[0].runs
     return StoryView(
         points=story.points,
@@ -103,7 +103,7 @@ def finding(limit: float | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class UserQuestion:
     """A user's question: the page with the answer, and the ``scenario`` that ships with it, where it has one.
 
     It can be asked of a scenario that somebody made, if that has the ``part`` that the question is about.
@@ -121,7 +121,7 @@ class Question:
 
 
 QUESTIONS = (
-    Question(
+    UserQuestion(
         "Can my model gain from splitting?",
         "Upload an ONNX file; see what merges and why, what is left to distribute, and the most that "
         "splitting could save.",
@@ -129,7 +129,7 @@ QUESTIONS = (
         ":material/account_tree:",
         "pages/models.py",
     ),
-    Question(
+    UserQuestion(
         "What does my cluster need?",
         "How many servers keep the SLOs, scheduler by scheduler; then change servers, GPUs, MIG slices or "
         "the link, and see the difference with its interval.",
@@ -139,7 +139,7 @@ QUESTIONS = (
         "vision_language_8_servers",
         (("simulation-view", "Run"),),
     ),
-    Question(
+    UserQuestion(
         "What should we buy, and when does it break?",
         "GPUs on offer at their prices, whole or sliced: the cheapest cluster and scheduler that keep every "
         "target, with headroom, failures and the month in which growth uses it up.",
@@ -149,7 +149,7 @@ QUESTIONS = (
         "a100s_sliced_or_l4s",
         (("plan-tabs", "More traffic"),),
     ),
-    Question(
+    UserQuestion(
         "Which scheduler, up to what load?",
         "Every scheduler against background traffic on the link, and where each one becomes unstable.",
         "Compare schedulers",
@@ -158,7 +158,7 @@ QUESTIONS = (
         "five_models_80_servers",
         (("simulation-view", "Sweep"),),
     ),
-    Question(
+    UserQuestion(
         "Which policy keeps the SLO of my serverless workflows, and at what cost?",
         "Functions batched and sized on shared GPUs: ESG against INFless, FaST-GShare, Orion and "
         "Aquatope; hit rate, cost, cold starts, the search step by step.",
@@ -169,7 +169,7 @@ QUESTIONS = (
         (("serverless-tabs", "Policies"),),
         "serverless",
     ),
-    Question(
+    UserQuestion(
         "Who should get which GPU, when jobs train for hours?",
         "Long jobs on GPUs of several types: Gavel's policies, fair, fast or cheap; JCT, fairness and cost, "
         "round by round.",
@@ -180,7 +180,7 @@ QUESTIONS = (
         (("training-tabs", "Policies"),),
         "training",
     ),
-    Question(
+    UserQuestion(
         "Do long prompts stall the answers of language models?",
         "Engines that serve requests token by token: when the first token comes, how fast the others follow, "
         "how full caches are, and which router keeps the targets.",
@@ -191,7 +191,7 @@ QUESTIONS = (
         (("language-tabs", "Routers"),),
         "language",
     ),
-    Question(
+    UserQuestion(
         "How accurate are the results?",
         "Prediction against simulation with its interval, the simulator against queueing theory, modelled "
         "times against published ones.",
@@ -294,7 +294,7 @@ def recent(state: AppState) -> None:
                 button("Open", f"recent-{item.id}", open_item, state, item, icon="open_in_browser", hint=hint)
 
 
-def asks_own(state: AppState, question: Question) -> bool:
+def asks_own(state: AppState, question: UserQuestion) -> bool:
     """Return whether the question uses the scenario that somebody made, which has the part that it needs."""
     part = getattr(state.scenario, question.part)
     return not question.scenario or (bool(part) and is_own(state.scenario))
@@ -307,7 +307,7 @@ def open_demo(state: AppState, name: str, page: str) -> None:
         state.go_to = page
 
 
-def opens(state: AppState, question: Question) -> str:
+def opens(state: AppState, question: UserQuestion) -> str:
     """Name the scenario that the question's button opens; empty where it keeps whatever is open."""
     if not question.scenario:
         return ""
@@ -316,7 +316,7 @@ def opens(state: AppState, question: Question) -> str:
     return f"Opens “{shipped_scenario(question.scenario).name}”."
 
 
-def answer(state: AppState, question: Question) -> None:
+def answer(state: AppState, question: UserQuestion) -> None:
     """Go to the question's page with one's own scenario where it can be asked, else with the one shipped."""
     own = is_own(state.scenario)
     if not asks_own(state, question):
@@ -331,7 +331,7 @@ def answer(state: AppState, question: Question) -> None:
     state.go_to = question.page
 
 
-def question_card(state: AppState, number: int, question: Question) -> None:
+def question_card(state: AppState, number: int, question: UserQuestion) -> None:
     """A question and the button that leads to its page."""
     with st.container(border=True, height="stretch"):
         st.markdown(f"**{question.title}**")

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import streamlit as st
 
 from nona.app.jobs.kinds import KINDS
-from nona.app.jobs.registry import Job
+from nona.app.jobs.registry import AppJob
 from nona.app.pages.runs import ToSave, save_popover
 from nona.app.session.kept import choose
 from nona.app.session.page_list import page_file
@@ -20,7 +20,7 @@ from nona.app.tasks.desk import MODELS, PLACEMENT
 from nona.app.widgets.downloads import Files, download_menu
 from nona.app.widgets.fields import button, plain, summary_bar
 from nona.app.widgets.terms import guide_link
-from nona.core.document import Document, Outcome
+from nona.core.document import Document, RunResult
 from nona.core.units import duration
 from nona.queries.report.scenario_diff import change_text
 from nona.scenario.file import scenario_hash
@@ -30,7 +30,7 @@ D = TypeVar("D")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run(Generic[D]):
+class PageRun(Generic[D]):
     """A run of one kind of job, from its button to its answer.
 
     ``kind``, ``label``, ``hint``: of the job, and of its button.
@@ -55,7 +55,7 @@ class Run(Generic[D]):
     answer: Callable[[AppState, D], object]
     before: str | Callable[[], object] = ""
     beside: Callable[[], object] | None = None
-    live: Callable[[Job], object] | None = None
+    live: Callable[[AppJob], object] | None = None
     at_once: bool = False
     also_live: Callable[[AppState], object] | None = None
     asked: Document | None = None
@@ -69,7 +69,7 @@ class Run(Generic[D]):
     words: Sequence[str] = ()
 
     def version_in(self, state: AppState) -> str:
-        """The version of the question as it stands."""
+        """Return the version of the question as it stands."""
         mark = state.fingerprint(self.kind)
         return self.version or (mark if self.asked is None else f"{mark} {self.asked}")
 
@@ -83,7 +83,7 @@ class Tab(Generic[D]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunPage(Run[D]):
+class RunPage(PageRun[D]):
     """A page around a run: settings that fold into a line, the run, its tabs, and how to keep it.
 
     ``summary`` are the parts of that line, of the scenario that runs while one does; ``fields`` draws the
@@ -126,12 +126,12 @@ def run_page(state: AppState, page: RunPage[D]) -> None:
 
 
 def _told(state: AppState, kind: str) -> Scenario:
-    """The scenario of whose settings the line tells: while a job runs, that of the job."""
+    """Return the scenario of whose settings the line tells: while a job runs, that of the job."""
     return state.asked.get(kind, state.scenario) if _runs(state, kind) else state.scenario
 
 
 def _to_save(state: AppState, kind: str, data: object) -> ToSave | None:
-    if not isinstance(data, Outcome):
+    if not isinstance(data, RunResult):
         return None
     result = state.results[kind]
     return ToSave(f"{kind}-{result.job_id}", result.name or data.about.name, data)
@@ -147,7 +147,7 @@ def _tab(state: AppState, page: RunPage[D], tab: Tab[D], data: D | None) -> None
             st.caption(_no_result_text(state, page))
 
 
-def _no_result_text(state: AppState, page: Run[D]) -> str:
+def _no_result_text(state: AppState, page: PageRun[D]) -> str:
     if _runs(state, page.kind):
         return "The result appears here once the run has ended."
     if _cut_off(state, page.kind) is not None:
@@ -161,7 +161,7 @@ def _runs(state: AppState, kind: str) -> bool:
     return job is not None and job.unfinished
 
 
-def run_area(state: AppState, run: Run[D]) -> D | None:
+def run_area(state: AppState, run: PageRun[D]) -> D | None:
     """Draw the button, then the run as it goes on or its answer; return the result that is shown.
 
     The button of a page stands beside its settings.
@@ -196,13 +196,13 @@ def run_area(state: AppState, run: Run[D]) -> D | None:
     return data
 
 
-def _answers_without(run: Run[D]) -> bool:
+def _answers_without(run: PageRun[D]) -> bool:
     """Return whether the open tab needs no result: it has an answer of its own."""
     tab = run.tabs.get(st.session_state.get(f"{run.kind}-tabs", "")) if isinstance(run, RunPage) else None
     return tab is not None and tab.always is not None
 
 
-def _takes(state: AppState, run: Run[D]) -> str:
+def _takes(state: AppState, run: PageRun[D]) -> str:
     """About how long the run takes; empty while it runs, or cannot be asked for."""
     parts = KINDS.find(run.kind).parts
     if _runs(state, run.kind) or run.refused or (parts and state.problem()):
@@ -210,7 +210,7 @@ def _takes(state: AppState, run: Run[D]) -> str:
     return time_text(state, run.kind, {} if run.asked is None else run.asked.to_json())
 
 
-def _buttons(state: AppState, run: Run[D]) -> None:
+def _buttons(state: AppState, run: PageRun[D]) -> None:
     kind, job = KINDS.find(run.kind), current_job(state, run.kind)
     running = job is not None and job.unfinished
     problem = state.problem() if kind.parts else ""
@@ -236,14 +236,14 @@ def _buttons(state: AppState, run: Run[D]) -> None:
             equivalent(state, run.command, *run.words, key=run.kind, label="Same search from the shell")
 
 
-def _hindrance(state: AppState, run: Run[D]) -> None:
+def _hindrance(state: AppState, run: PageRun[D]) -> None:
     if KINDS.find(run.kind).parts and (problem := state.problem()):
         st.warning(plain(problem), icon=":material/edit_note:")
     if state.notice:
         st.warning(plain(state.notice), icon=":material/hourglass_top:")
 
 
-def _watch(state: AppState, run: Run[D], every_s: float) -> None:
+def _watch(state: AppState, run: PageRun[D], every_s: float) -> None:
     """The run as it goes on; the whole page is drawn anew when it starts or ends."""
     job = current_job(state, run.kind)
     if job is None or moved_on(job, every_s):
@@ -267,7 +267,7 @@ PHASE_ADVICE = {
 """What would have taken less time, by the phase in which a job was cancelled; else the run's own advice."""
 
 
-def _ended_note(state: AppState, run: Run[D], job: Job | None) -> None:
+def _ended_note(state: AppState, run: PageRun[D], job: AppJob | None) -> None:
     if job is None or job.result is not None or not _of_present(state, run.kind):
         return
     if job.status == "failed":
@@ -280,16 +280,16 @@ def _ended_note(state: AppState, run: Run[D], job: Job | None) -> None:
         st.info(f"The {noun} was cancelled {when}".strip(), icon=":material/cancel:")
 
 
-def _cut_off(state: AppState, kind: str) -> Job | None:
-    """The job on the scenario as it is that was cancelled: it left a picture, and no result."""
+def _cut_off(state: AppState, kind: str) -> AppJob | None:
+    """Return the job on the scenario as it is that was cancelled: it left a picture, and no result."""
     job = current_job(state, kind)
     if job is None or job.status != "cancelled" or job.result is not None or not job.live:
         return None
     return job if _of_present(state, kind) else None
 
 
-def _result(state: AppState, run: Run[D]) -> D | None:
-    """The last result; one of another scenario is a line with a switch, which brings it back.
+def _result(state: AppState, run: PageRun[D]) -> D | None:
+    """Return the last result; one of another scenario is a line with a switch, which brings it back.
 
     One of this scenario as it was before a change has a warning. While the next one is made there is neither.
     """
@@ -307,7 +307,7 @@ MOST_LINE = 150  # letters of what is said of a result of another scenario: one 
 
 
 def earlier_key(kind: str, job_id: str) -> str:
-    """The key of the switch that shows a result of another scenario."""
+    """Return the key of the switch that shows a result of another scenario."""
     return f"earlier-{kind}-{job_id}"
 
 
@@ -325,11 +325,11 @@ def another_is_shown(state: AppState, kind: str, origin: Scenario | None) -> boo
         return st.toggle("Show it", key=earlier_key(kind, result.job_id), persist_state="session")
 
 
-def _is_stale(state: AppState, run: Run[D]) -> bool:
+def _is_stale(state: AppState, run: PageRun[D]) -> bool:
     return state.is_stale(run.kind, run.version_in(state)) if run.stale is None else run.stale
 
 
-def _folds(state: AppState, run: Run[D]) -> bool:
+def _folds(state: AppState, run: PageRun[D]) -> bool:
     """Return whether the answer is of an earlier question, beside a page's own result."""
     return not isinstance(run, RunPage) and run.shown is None and _is_stale(state, run)
 
@@ -340,7 +340,7 @@ def changes_since(state: AppState, kind: str) -> str:
     return change_text(origin, state.scenario, KINDS.find(kind).parts) if origin is not None else ""
 
 
-def _stale_note(state: AppState, run: Run[D], changes: str) -> None:
+def _stale_note(state: AppState, run: PageRun[D], changes: str) -> None:
     noun = KINDS.find(run.kind).noun
     what, then = "scenario", "see the scenario as it is now"
     if run.asked is not None and state.results[run.kind].fingerprint.startswith(state.fingerprint(run.kind)):

@@ -32,7 +32,7 @@ from nona.app.store.store import (
 from nona.app.widgets.downloads import download_button, file_stem
 from nona.app.widgets.fields import button, one_of, plain, show_error
 from nona.app.widgets.results import picture, table
-from nona.core.document import Outcome
+from nona.core.document import RunResult
 from nona.core.errors import NonaError, StoreError, reasons
 from nona.core.foreign import MOST_BUNDLE_BYTES
 from nona.core.text import counted
@@ -80,7 +80,7 @@ class ToSave:
 
     mark: str
     name: str
-    result: Outcome
+    result: RunResult
 
 
 def save_popover(state: AppState, to_save: ToSave | None) -> None:
@@ -188,7 +188,7 @@ def _item_card(state: AppState, item: SavedItem, tick: str) -> None:
 
 
 def _spoken(name: str) -> str:
-    """A name as a label that is read out and not shown: without the signs of Markdown.
+    """Return a name as a label that is read out and not shown: without the signs of Markdown.
 
     >>> _spoken("*a* [b](c)")
     ' a   b (c)'

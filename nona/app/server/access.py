@@ -28,7 +28,7 @@ WILDCARDS = ("0.0.0.0", "::", "")
 
 
 def host_name(host: str) -> str | None:
-    """The name in a ``Host`` header, without its port; ``None`` if it is none.
+    """Return the name in a ``Host`` header, without its port; ``None`` if it is none.
 
     >>> host_name("LocalHost.:8501"), host_name("[::1]:8501"), host_name("a/b"), host_name("u@localhost")
     ('localhost', '::1', None, None)
@@ -185,7 +185,7 @@ def write_password(path: Path, password: str) -> None:
 
 
 def read_password(path: Path) -> Hashed:
-    """The hash in a file.
+    """Return the hash in a file.
 
     Raises ``PasswordError`` when there is none, when it is damaged, or when others can read it.
     """

@@ -19,7 +19,7 @@ from nona.app.server.streamlit_private import keep_in_order, look_up_nothing
 
 
 def middleware() -> list[Middleware]:
-    """The guard, with the settings of this process; look-ups of addresses are switched off with it."""
+    """Return the guard, with the settings of this process; look-ups of addresses are switched off with it."""
     look_up_nothing()
     return [Middleware(Guard, serving=Serving.read())]
 

@@ -20,12 +20,12 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 def cookie_name(kind: str = "workspace") -> str:
-    """The cookie's name: a browser sends cookies to every port of a host, so it names the port."""
+    """Return the cookie's name: a browser sends cookies to every port of a host, so it names the port."""
     return f"nona_{kind}_{config.get_option('server.port')}"
 
 
 def new_token() -> str:
-    """A name for a workspace that nobody can guess: 256 random bits."""
+    """Return a name for a workspace that nobody can guess: 256 random bits."""
     return secrets.token_urlsafe(32)
 
 
@@ -39,7 +39,7 @@ def is_token(text: object) -> TypeGuard[str]:
 
 
 def read_cookie(header: str, name: str) -> str | None:
-    """The value of a cookie in the header ``Cookie``.
+    """Return the value of a cookie in the header ``Cookie``.
 
     >>> read_cookie("a=1; b=two", "b"), read_cookie("a=1", "b"), read_cookie("=;;", "b")
     ('two', None, None)
@@ -52,7 +52,7 @@ def read_cookie(header: str, name: str) -> str | None:
 
 
 def set_cookie(name: str, value: str, seconds: int, secure: bool) -> str:
-    """The header ``Set-Cookie``: out of reach for scripts, and not sent from other sites' pages.
+    """Return the header ``Set-Cookie``: out of reach for scripts, and not sent from other sites' pages.
 
     Raises ``ValueError`` when a cookie cannot hold the value.
 

@@ -142,7 +142,7 @@ class TemporaryRoot:
         self._owner: int | None = None
 
     def reserve(self, prefix: str) -> Path:
-        """A folder of that prefix, which nobody else gets, not made yet."""
+        """Return a folder of that prefix, which nobody else gets, not made yet."""
         return self.path / f"{prefix}{secrets.token_hex(8)}"
 
     def make(self, folder: Path) -> Path:
@@ -175,12 +175,12 @@ class TemporaryRoot:
 
 
 def temporary_folder(prefix: str, error: type[NonaError]) -> Path:
-    """A new folder below this process's root; raises ``error``, in one line, when none can be made."""
+    """Return a new folder below this process's root; raises ``error``, in one line, when none can be made."""
     return made(reserved(prefix), error)
 
 
 def reserved(prefix: str) -> Path:
-    """The path of a folder below this process's root, not made yet."""
+    """Return the path of a folder below this process's root, not made yet."""
     return _own(os.getpid()).reserve(prefix)
 
 
@@ -238,7 +238,7 @@ def _locked(file: int) -> bool:
 
 @cache
 def _own(process: int) -> TemporaryRoot:
-    """The root of this process; one that was forked has another than its parent."""
+    """Return the root of this process; one that was forked has another than its parent."""
     root = TemporaryRoot(Path(tempfile.gettempdir()))
     atexit.register(_remove_if, process, root)
     return root

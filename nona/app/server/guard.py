@@ -30,7 +30,7 @@ _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 @cache
 def security_headers() -> tuple[tuple[bytes, bytes], ...]:
-    """The headers as ASGI has them.
+    """Return the headers as ASGI has them.
 
     Scripts come from this server, or from a component as a ``blob:`` that it made; text that somebody wrote
     into the page is never run. Styles are set inline by the front end. Nothing is fetched from or sent to
@@ -64,7 +64,7 @@ def security_headers() -> tuple[tuple[bytes, bytes], ...]:
 
 
 def _inline_scripts() -> str:
-    """The hashes of the scripts that stand in the front end's own page."""
+    """Return the hashes of the scripts that stand in the front end's own page."""
     page = Path(streamlit.__file__).parent / "static" / "index.html"
     scripts = _INLINE.findall(page.read_text(encoding="utf-8"))
     return " ".join(f"'sha256-{_hash(text)}'" for text in scripts)
@@ -83,7 +83,7 @@ _MOST_FORM_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestScope:
     """The parts of an ASGI scope that decide whether it is answered."""
 
     socket: bool
@@ -95,7 +95,7 @@ class Request:
     query: str = ""
 
     @classmethod
-    def of(cls, scope: Scope) -> Request:
+    def of(cls, scope: Scope) -> RequestScope:
         """From a scope of HTTP or of a WebSocket."""
         headers: dict[str, str] = {}
         for key, value in scope.get("headers", ()):
@@ -122,7 +122,7 @@ class Request:
         return read_cookie(self.headers.get("cookie", ""), name)
 
     def visitor(self, serving: Serving) -> str:
-        """The address of whoever asks, which a proxy hands on."""
+        """Return the address of whoever asks, which a proxy hands on."""
         forwarded = self.headers.get("x-forwarded-for", "") if self.peer in serving.proxies else ""
         return forwarded.rpartition(",")[2].strip()[:64] or self.peer
 
@@ -134,7 +134,7 @@ class Request:
 
 async def answer(
     send: Send,
-    request: Request,
+    request: RequestScope,
     status: int,
     text: str,
     kind: str = "text/plain",
@@ -157,7 +157,7 @@ async def answer(
 
 
 async def form_text(receive: Receive) -> str | None:
-    """The body of a small form; ``None`` when it is larger than a form of ours."""
+    """Return the body of a small form; ``None`` when it is larger than a form of ours."""
     body = b""
     while True:
         message = await receive()
@@ -183,12 +183,12 @@ input,button{{padding:.5rem}}button{{background:#4f46e5;color:#fff;border:0;bord
 <button>Log in</button></form></html>"""
 
 
-def _page(message: str, request: Request) -> str:
+def _page(message: str, request: RequestScope) -> str:
     return _PAGE.format(told=message, path=f"{PATH}?to={quote(_wanted(request), safe='')}")
 
 
-def _wanted(request: Request) -> str:
-    """The page that a visitor wants, as a path on this server: never an address elsewhere."""
+def _wanted(request: RequestScope) -> str:
+    """Return the page that a visitor wants, as a path on this server: never an address elsewhere."""
     if request.path == PATH:
         path = parse_qs(request.query).get("to", ["/"])[0]
     else:
@@ -230,7 +230,7 @@ class Login:
     _turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _waiting: int = 0
 
-    def admits(self, request: Request) -> bool:
+    def admits(self, request: RequestScope) -> bool:
         """Return whether a request comes from somebody who has logged in, or whom a proxy names."""
         header = self.serving.user_header.lower()
         if header and request.peer in self.serving.proxies and request.headers.get(header, "").strip():
@@ -238,7 +238,7 @@ class Login:
         hashed, ticket = self._hashed(), request.cookie(cookie_name("login"))
         return hashed is not None and ticket is not None and hashed.admits(ticket)
 
-    async def ask(self, request: Request, receive: Receive, send: Send) -> None:
+    async def ask(self, request: RequestScope, receive: Receive, send: Send) -> None:
         """Answer somebody who has not: take a password, show the page, or refuse."""
         if self.serving.password_file is None:
             return await answer(send, request, 401, "Log in at the proxy first.\n")
@@ -248,7 +248,7 @@ class Login:
             return await self._show(request, send, 401, "This server asks for its password.")
         return await answer(send, request, 401, "Log in first.\n")
 
-    async def _take(self, request: Request, receive: Receive, send: Send) -> None:
+    async def _take(self, request: RequestScope, receive: Receive, send: Send) -> None:
         visitor = request.visitor(self.serving)
         if not self.guesses.may(visitor, time.monotonic()) or self._waiting >= WAITING:
             return await self._show(request, send, 429, "Too many attempts. Wait a minute, then try again.")
@@ -272,7 +272,7 @@ class Login:
         finally:
             self._waiting -= 1
 
-    async def _show(self, request: Request, send: Send, status: int, message: str) -> None:
+    async def _show(self, request: RequestScope, send: Send, status: int, message: str) -> None:
         await answer(send, request, status, _page(message, request), "text/html")
 
     def _hashed(self) -> access.Hashed | None:
@@ -303,7 +303,7 @@ class Guard:
         """Answer, or let the app answer."""
         if scope["type"] not in ("http", "websocket"):
             return await self._app(scope, receive, send)
-        request = Request.of(scope)
+        request = RequestScope.of(scope)
         refused = _refusal(request, self._serving)
         if refused:
             return await answer(send, request, 403, refused + "\n")
@@ -316,7 +316,7 @@ class Guard:
         cookie = self._cookie(request, token if is_token(token) else new_token()) if fresh else None
         return await self._app(scope, receive, _adding(send, cookie))
 
-    async def _connect(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _connect(self, request: RequestScope, scope: Scope, receive: Receive, send: Send) -> None:
         token, cookie = request.cookie(cookie_name()), None
         if token is None or not is_token(token):  # no page was asked for before: it gets its cookie here
             token = new_token()
@@ -332,12 +332,12 @@ class Guard:
             self._open[token] -= 1
             self._open += Counter()  # forget those at zero
 
-    def _cookie(self, request: Request, token: str | None) -> bytes:
+    def _cookie(self, request: RequestScope, token: str | None) -> bytes:
         secure = request.secure(self._serving)
         return set_cookie(cookie_name(), token or new_token(), KEPT_S, secure).encode()
 
 
-def _refusal(request: Request, serving: Serving) -> str:
+def _refusal(request: RequestScope, serving: Serving) -> str:
     host, listening = request.headers.get("host", ""), config.get_option("server.address") or ""
     named = (*serving.hosts, *config.get_option("server.allowedHosts"))
     if not access.host_allowed(host, named, listening):
@@ -369,6 +369,9 @@ def _adding(send: Send, cookie: bytes | None) -> Send:
 
 
 def _without_cookie(scope: Scope) -> list[tuple[bytes, bytes]]:
-    """The headers of a scope; a cookie of ours that is no token is left out with the others of its line."""
+    """Return the headers of a scope.
+
+    A cookie of ours that is no token is left out with the others of its line.
+    """
     own = cookie_name().encode() + b"="
     return [(k, v) for k, v in scope["headers"] if k.lower() != b"cookie" or own not in v]

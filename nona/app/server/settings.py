@@ -57,7 +57,7 @@ class Serving:
         return self.password_file is not None or bool(self.user_header)
 
     def environment(self) -> dict[str, str]:
-        """The variables from which :meth:`read` makes these settings.
+        """Return the variables from which :meth:`read` makes these settings.
 
         With them, Uvicorn leaves a proxy's headers alone: whom to believe is decided by ``proxies``.
         """
@@ -75,7 +75,7 @@ class Serving:
 
     @classmethod
     def read(cls, environment: Mapping[str, str] = os.environ) -> Serving:
-        """The settings that the variables state; defaults where one is missing."""
+        """Return the settings that the variables state; defaults where one is missing."""
         password = environment.get(PASSWORD, "")
         return cls(
             data_folder(environment),

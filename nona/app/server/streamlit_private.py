@@ -170,7 +170,7 @@ def look_up_nothing() -> None:
 BEAT_S, GONE_S = 5.0, 30.0  # a tab that loses its connection for a moment keeps its files
 
 
-class Received:
+class ReceivedFiles:
     """The files that ``held`` keeps, with limits; ``is_there`` says whether a session is connected.
 
     A page takes a file into the session's folder in the moment in which it arrives. Streamlit keeps it for
@@ -180,7 +180,7 @@ class Received:
 
     >>> from streamlit.runtime.uploaded_file_manager import UploadedFileRec
     >>> held = MemoryUploadedFileManager("/upload")
-    >>> received = Received(held, lambda session: False, most_bytes=10)
+    >>> received = ReceivedFiles(held, lambda session: False, most_bytes=10)
     >>> for name in ("a", "b", "c"):
     ...     held.add_file("me", UploadedFileRec(name, name, "", b"12345"))
     >>> [file.name for file in held.get_files("me", ["a", "b", "c"])]
@@ -230,14 +230,14 @@ class Received:
 
 
 @st.cache_resource
-def received() -> Received | None:
-    """The one of this server, with its thread; ``None`` where no server runs."""
+def received() -> ReceivedFiles | None:
+    """Return the one of this server, with its thread; ``None`` where no server runs."""
     if not Runtime.exists():
         return None
     runtime = Runtime.instance()
     manager = runtime.uploaded_file_mgr
     if not isinstance(manager, MemoryUploadedFileManager):
         return None
-    keeper = Received(manager, runtime.is_active_session)
+    keeper = ReceivedFiles(manager, runtime.is_active_session)
     threading.Thread(target=keeper.run, daemon=True, name="received").start()
     return keeper

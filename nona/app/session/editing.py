@@ -56,13 +56,14 @@ def rows(scenario: Scenario) -> tuple[list[str], ...]:
     )
 
 
-class Written:
+class ScenarioText:
     """The parts of one scenario in plain data, quantities with their units; made when first asked for.
 
     >>> from nona.scenario.file import scenario_from_mapping
     >>> rows = [{"model": "gpt2", "rate": 5}]
     >>> scenario = scenario_from_mapping({"cluster": {"servers": [{"gpu": "t4"}]}, "workload": rows})
-    >>> Written(scenario).at(("cluster", "servers", 0, "gpu")), Written(scenario).at(("workload", 0, "rate"))
+    >>> text = ScenarioText(scenario)
+    >>> text.at(("cluster", "servers", 0, "gpu")), text.at(("workload", 0, "rate"))
     ('t4', '5/s')
     """
 
@@ -71,7 +72,7 @@ class Written:
         self._parts: dict[str | int, Any] = {}
 
     def at(self, path: PlacePath) -> Any:
-        """A copy of the value at ``path``, which the caller may change; raises as ``[]`` does."""
+        """Return a copy of the value at ``path``, which the caller may change; raises as ``[]`` does."""
         if not path:
             return self.scenario.model_dump(mode="json")
         first = path[0]
@@ -87,7 +88,7 @@ SAME_MOVE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class PastScenario:
     """A past scenario, with its drafts and the selected model."""
 
     scenario: Scenario
@@ -134,15 +135,15 @@ class History:
         return self._future[-1][0] if self._future else ""
 
     def back(self, now: Any) -> Any:
-        """The state before the last change, ``None`` if there is none; ``now`` can be restored."""
+        """Return the state before the last change, ``None`` if there is none; ``now`` can be restored."""
         return self._move(self._past, self._future, now)
 
     def forth(self, now: Any) -> Any:
-        """The state before the last :meth:`back`, ``None`` if there is none."""
+        """Return the state before the last :meth:`back`, ``None`` if there is none."""
         return self._move(self._future, self._past, now)
 
     def steps(self, most: int) -> tuple[tuple[tuple[str, Any], ...], tuple[tuple[str, Any], ...]]:
-        """The latest steps to undo and to redo, at most that many of each, the latest last."""
+        """Return the latest steps to undo and to redo, at most that many of each, the latest last."""
         return tuple(self._past[-most:]), tuple(self._future[-most:])
 
     def take(self, past: Sequence[tuple[str, Any]], future: Sequence[tuple[str, Any]]) -> None:

@@ -132,7 +132,7 @@ def restore(state: AppState) -> None:
 
 
 def choices(state: AppState) -> dict[str, Any]:
-    """The choices among what is kept, the latest last, as a link carries them."""
+    """Return the choices among what is kept, the latest last, as a link carries them."""
     return {k: v for k, v in state.kept.items() if is_choice(k) and not isinstance(v, list | tuple)}
 
 

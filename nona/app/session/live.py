@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nona.app.jobs.kinds import KINDS
-from nona.app.jobs.registry import Job, JobRegistry
+from nona.app.jobs.registry import AppJob, JobRegistry
 from nona.app.session.uploads import Uploads
 from nona.core.errors import JobError
 from nona.core.experiments import cores
@@ -27,20 +27,20 @@ MOST_KEPT = 24  # answers, so that a number that comes back is answered at once
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ScenarioState:
     """A scenario with the fingerprint of those of its parts that an answer depends on."""
 
     fingerprint: str
     scenario: Scenario
 
 
-def question(scenario: Scenario) -> Question:
+def question(scenario: Scenario) -> ScenarioState:
     """Return the question about a scenario."""
-    return Question(scenario_hash(scenario, *KINDS.find(KIND).parts), scenario)
+    return ScenarioState(scenario_hash(scenario, *KINDS.find(KIND).parts), scenario)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownAnswer:
     """An answer with the fingerprint of the scenario that it belongs to; whether it is the last word."""
 
     fingerprint: str
@@ -49,7 +49,7 @@ class Shown:
 
 
 @dataclass
-class Live:
+class LiveAnswers:
     """A session's request, and its latest answers.
 
     ``asked`` is the fingerprint that the jobs in ``parts`` work on, empty while there are none; ``names``
@@ -62,13 +62,13 @@ class Live:
     parts: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     first: str = ""
-    answers: dict[str, Shown] = field(default_factory=dict)
+    answers: dict[str, ShownAnswer] = field(default_factory=dict)
     errors: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    last: Shown | None = None
+    last: ShownAnswer | None = None
     seen: tuple[Mapping[str, Any], ...] = ()
 
     def refresh(
-        self, registry: JobRegistry, questions: Sequence[Question], uploads: Uploads, owner: str = ""
+        self, registry: JobRegistry, questions: Sequence[ScenarioState], uploads: Uploads, owner: str = ""
     ) -> None:
         """Ask the first of ``questions`` that has no complete answer yet, and take in what there is.
 
@@ -86,8 +86,8 @@ class Live:
             self._ask(registry, wanted, uploads, owner)
         self._look(registry)
 
-    def find(self, fingerprint: str) -> Shown | None:
-        """The answer for a scenario, as far as it is known."""
+    def find(self, fingerprint: str) -> ShownAnswer | None:
+        """Return the answer for a scenario, as far as it is known."""
         return self.answers.get(fingerprint)
 
     def settled(self, fingerprint: str) -> bool:
@@ -95,8 +95,8 @@ class Live:
         answer = self.answers.get(fingerprint)
         return fingerprint in self.errors or (answer is not None and answer.complete)
 
-    def in_line(self, registry: JobRegistry) -> Job | None:
-        """The part of the question that starts first, while all of them wait for their turn."""
+    def in_line(self, registry: JobRegistry) -> AppJob | None:
+        """Return the part of the question that starts first, while all of them wait for their turn."""
         jobs = self._jobs(registry)
         return jobs[0] if jobs and all(job.waiting for job in jobs) else None
 
@@ -127,7 +127,7 @@ class Live:
     def _keep(self, answers: Sequence[QuickAnswer], complete: bool) -> None:
         former, answer = self.answers.pop(self.asked, None), merged(answers, self.names)
         worse = former is not None and former.data.replications > answer.replications  # asked a second time
-        self.answers[self.asked] = former if former and worse else Shown(self.asked, answer, complete)
+        self.answers[self.asked] = former if former and worse else ShownAnswer(self.asked, answer, complete)
         for old in list(self.answers)[:-MOST_KEPT]:
             del self.answers[old]
 
@@ -135,14 +135,14 @@ class Live:
         """Return whether no job has news, by identity: to look often must cost little."""
         return len(news) == len(self.seen) and all(t is s for t, s in zip(news, self.seen, strict=True))
 
-    def _jobs(self, registry: JobRegistry) -> list[Job]:
+    def _jobs(self, registry: JobRegistry) -> list[AppJob]:
         return [job for job in map(registry.get, self.parts) if job is not None]
 
     def _lost(self, registry: JobRegistry) -> bool:
         jobs = self._jobs(registry)
         return len(jobs) < len(self.parts) or any(job.status == "cancelled" for job in jobs)
 
-    def _ask(self, registry: JobRegistry, wanted: Question, uploads: Uploads, owner: str) -> None:
+    def _ask(self, registry: JobRegistry, wanted: ScenarioState, uploads: Uploads, owner: str) -> None:
         started: list[str] = []
         scenario = wanted.scenario
         base = scenario_to_mapping(scenario)
@@ -161,7 +161,7 @@ class Live:
 
 
 def _split(scenario: Scenario, processes: int) -> list[list[str]]:
-    """The schedulers in one list, or in two if these may run at once."""
+    """Return the schedulers in one list, or in two if these may run at once."""
     names = list(dict.fromkeys(s.name for s in scenario.schedulers))
     placed = [n for n in names if n in scheduler_names() and get_scheduler(n).needs_placement]
     others = [n for n in names if n not in placed]
@@ -169,7 +169,7 @@ def _split(scenario: Scenario, processes: int) -> list[list[str]]:
 
 
 def merged(answers: Sequence[QuickAnswer], order: Sequence[str]) -> QuickAnswer:
-    """The parts of an answer as one, schedulers in ``order``."""
+    """Return the parts of an answer as one, schedulers in ``order``."""
     return QuickAnswer(
         predicted={name: value for t in answers for name, value in t.predicted.items()},
         report=_report([t.report for t in answers], order),

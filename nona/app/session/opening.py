@@ -23,11 +23,11 @@ from nona.scenario.schema import Scenario
 
 
 @dataclass(frozen=True, slots=True)
-class Problems:
+class OpeningProblems:
     """Problems with a text that was to be opened; without lines there are none. ``text``: the text itself.
 
     >>> from nona.core.errors import ScenarioError
-    >>> Problems.of("plan.yaml", ScenarioError(["seed: is missing; add it.", "name: is empty."])).lines
+    >>> OpeningProblems.of("plan.yaml", ScenarioError(["seed: is missing; add it.", "name: is empty."])).lines
     ('seed: is missing; add it.', 'name: is empty.')
     """
 
@@ -36,7 +36,7 @@ class Problems:
     text: str = ""
 
     @classmethod
-    def of(cls, what: str, error: NonaError, text: str = "") -> Problems:
+    def of(cls, what: str, error: NonaError, text: str = "") -> OpeningProblems:
         return cls(what, reasons(error), text)
 
 
@@ -44,7 +44,7 @@ VARIABLE = "NONA_SCENARIO"  # path of a scenario file or bundle, set by `nona ap
 
 
 def new_state() -> AppState:
-    """The state of a new session; what is wrong with a scenario that cannot be opened is kept."""
+    """Return the state of a new session; what is wrong with a scenario that cannot be opened is kept."""
     state = AppState()
     path = os.environ.get(VARIABLE)
     if path:
@@ -54,7 +54,7 @@ def new_state() -> AppState:
             state.scenario = with_files(opened.scenario, opened.sources, state.uploads)
             state.show_first_model()
         except NonaError as error:
-            state.choices.keep(Problems.of(Path(path).name, error))
+            state.choices.keep(OpeningProblems.of(Path(path).name, error))
     return state
 
 
@@ -68,7 +68,7 @@ def _mark(path: Path) -> str:
 
 def open_fresh(state: AppState, fresh: AppState) -> AppState:
     """Open the scenario of a ``fresh`` state in one that holds work, as one step to undo."""
-    problems = fresh.choices.find(Problems)
+    problems = fresh.choices.find(OpeningProblems)
     if problems is not None:
         state.choices.keep(problems)
     else:
@@ -78,7 +78,7 @@ def open_fresh(state: AppState, fresh: AppState) -> AppState:
 
 
 def with_files(scenario: Scenario, sources: Sources, uploads: Uploads) -> Scenario:
-    """The scenario with the files that it names among the ``uploads``, under plain names of their own.
+    """Return the scenario with the files that it names among the ``uploads``, under plain names of their own.
 
     Raises ``NonaError`` when a file is missing or too large.
     """
@@ -126,7 +126,7 @@ def new_scenario(state: AppState) -> None:
 
 
 def with_plain_names(scenario: Scenario) -> Scenario:
-    """The scenario with files in folders named as uploads are, without a folder."""
+    """Return the scenario with files in folders named as uploads are, without a folder."""
     plain: dict[str, str] = {}
 
     def rename(name: str) -> str:
@@ -160,7 +160,10 @@ def open_shipped_scenario(state: AppState, name: str, changes: Mapping[str, floa
 
 
 def shipped(name: str, changes: Mapping[str, float | str] = NOTHING) -> Scenario:
-    """A shipped scenario with ``changes``; raises :class:`~nona.core.errors.NonaError` for what cannot be."""
+    """Return a shipped scenario with ``changes``.
+
+    Raises :class:`~nona.core.errors.NonaError` for what cannot be.
+    """
     scenario = shipped_scenario(name)
     for place, value in changes.items():
         scenario = with_value(scenario, place, value)

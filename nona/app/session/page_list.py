@@ -49,7 +49,7 @@ FORMER: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = MappingProxyType
 
 
 def page_file(name: str) -> str:
-    """The file of the page with that name in the address; the first page's path is empty.
+    """Return the file of the page with that name in the address; the first page's path is empty.
 
     >>> page_file("models"), page_file("")
     ('pages/models.py', 'pages/home.py')

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nona.app.session.editing import Moment
+from nona.app.session.editing import PastScenario
 from nona.app.session.state import AppState, Kept, Result
 from nona.app.session.workspace_files import (
     FILE,
@@ -22,9 +22,9 @@ from nona.app.session.workspace_files import (
     RESULTS,
     UPLOADS,
     VERSION,
+    ResultEntry,
     SavedDraft,
     SavedMoment,
-    SavedResult,
     SavedRun,
     read_workspace,
     remove_others,
@@ -39,27 +39,27 @@ STEPS = 20  # to undo, and as many to redo
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class WorkspaceSnapshot:
     """The contents of a workspace; its parts are immutable or copies, so that pages go on meanwhile.
 
     ``plain`` are the parts that the file has as they are. ``uploads`` has name, size in bytes and time of
     change in nanoseconds of every file; ``None`` when one that was kept is gone.
     """
 
-    now: Moment
-    past: tuple[tuple[str, Moment], ...]
-    future: tuple[tuple[str, Moment], ...]
+    now: PastScenario
+    past: tuple[tuple[str, PastScenario], ...]
+    future: tuple[tuple[str, PastScenario], ...]
     results: Mapping[str, Result]
     runs: tuple[Kept, ...]
     plain: Mapping[str, Any]
     uploads: tuple[tuple[str, int, int], ...] | None
 
     @classmethod
-    def of(cls, state: AppState) -> Snapshot:
+    def of(cls, state: AppState) -> WorkspaceSnapshot:
         """Of a state that its pages may be changing."""
         past, future = state.history.steps(STEPS)
         return cls(
-            Moment(state.scenario, dict(state.drafts), state.model),
+            PastScenario(state.scenario, dict(state.drafts), state.model),
             past,
             future,
             dict(state.results),
@@ -96,7 +96,7 @@ class Texts:
     _models: dict[int, tuple[Mapping[str, Any], str]] = field(default_factory=dict)
 
     def number(self, scenario: Scenario) -> int:
-        """The scenario's number in the file; it is added when it is not there yet."""
+        """Return the scenario's number in the file; it is added when it is not there yet."""
         key = id(scenario)
         if key not in self._scenarios:
             data = scenario_to_mapping(scenario)
@@ -120,7 +120,7 @@ class Texts:
         return len(self._scenarios[id(scenario)][1])
 
     def parts(self) -> dict[str, str]:
-        """The two lists of the file, as JSON."""
+        """Return the two lists of the file, as JSON."""
         order = list(self._models)
         scenarios = [
             f'{{"text": {text}, "models": {order.index(m)}}}' for _, text, m in self._scenarios.values()
@@ -134,7 +134,7 @@ class Texts:
 def write_workspace(
     folder: Path,
     uploads: Path,
-    shot: Snapshot,
+    shot: WorkspaceSnapshot,
     texts: Texts,
     most_bytes: int = MOST_WORKSPACE_BYTES,
 ) -> None:
@@ -152,7 +152,7 @@ def write_workspace(
         remove_others(folder / UPLOADS, {name for name, _, _ in shot.uploads})
 
 
-def _copy_uploads(target: Path, source: Path, shot: Snapshot, most: int, left_out: list[str]) -> int:
+def _copy_uploads(target: Path, source: Path, shot: WorkspaceSnapshot, most: int, left_out: list[str]) -> int:
     taken = 0
     for name, size, changed in shot.uploads or ():
         if taken + size > most:
@@ -169,9 +169,9 @@ def _copy_uploads(target: Path, source: Path, shot: Snapshot, most: int, left_ou
 
 
 def _write_results(
-    folder: Path, shot: Snapshot, room: int, left_out: list[str]
-) -> tuple[list[SavedResult], list[SavedRun]]:
-    results: list[SavedResult] = []
+    folder: Path, shot: WorkspaceSnapshot, room: int, left_out: list[str]
+) -> tuple[list[ResultEntry], list[SavedRun]]:
+    results: list[ResultEntry] = []
     runs: list[SavedRun] = []
     for run in reversed(shot.runs):
         file, room = _write_result(folder, run.job_id, run.data, room)
@@ -184,7 +184,7 @@ def _write_results(
         file, room = _write_result(folder, result.job_id, result.data, room)
         if file:
             results.append(
-                SavedResult(kind=kind, fingerprint=result.fingerprint, job_id=result.job_id, file=file)
+                ResultEntry(kind=kind, fingerprint=result.fingerprint, job_id=result.job_id, file=file)
             )
         elif isinstance(result.data, Document):
             left_out.append(f"the result of {kind}")
@@ -207,9 +207,9 @@ def _write_result(folder: Path, job_id: str, data: object, room: int) -> tuple[s
 
 
 def _body(
-    shot: Snapshot,
+    shot: WorkspaceSnapshot,
     texts: Texts,
-    results: list[SavedResult],
+    results: list[ResultEntry],
     runs: list[SavedRun],
     left_out: list[str],
 ) -> str:
@@ -229,8 +229,8 @@ def _body(
     return "{" + ",\n".join(f'"{key}": {value}' for key, value in written.items()) + "}\n"
 
 
-def _within(steps: tuple[tuple[str, Moment], ...], texts: Texts) -> list[tuple[str, Moment]]:
-    kept: list[tuple[str, Moment]] = []
+def _within(steps: tuple[tuple[str, PastScenario], ...], texts: Texts) -> list[tuple[str, PastScenario]]:
+    kept: list[tuple[str, PastScenario]] = []
     room = MOST_HISTORY_BYTES
     for place, moment in reversed(steps):
         room -= texts.size(moment.scenario)
@@ -240,7 +240,7 @@ def _within(steps: tuple[tuple[str, Moment], ...], texts: Texts) -> list[tuple[s
     return kept[::-1]
 
 
-def _moment(place: str, moment: Moment, texts: Texts) -> SavedMoment:
+def _moment(place: str, moment: PastScenario, texts: Texts) -> SavedMoment:
     drafts = [
         SavedDraft(path=tuple(path), value=d.value, error=d.error)
         for path, d in moment.drafts.items()
@@ -267,13 +267,13 @@ IDLE_SHARE = 20  # a workspace that takes long to write waits that many times as
 @dataclass
 class _Watched:
     state: AppState
-    saved: Snapshot | None = None
+    saved: WorkspaceSnapshot | None = None
     texts: Texts = field(default_factory=Texts)
     next_look: float = 0.0
     leaving: bool = False
 
 
-class Store:
+class WorkspaceStore:
     """Workspaces below a folder, each under the hash of its token: who lists the folder learns no token.
 
     ``folder``: where workspaces are kept; made when the first is saved. ``beat_s``: seconds between two
@@ -363,7 +363,7 @@ class Store:
     def _save(self, token: str, watched: _Watched) -> None:
         place = self.place(token)
         watched.state.uploads.bring_back(place / UPLOADS)
-        shot = Snapshot.of(watched.state)
+        shot = WorkspaceSnapshot.of(watched.state)
         if shot == watched.saved or (watched.state.untouched and not place.exists()):
             return
         write_workspace(place, watched.state.uploads.folder, shot, watched.texts)

@@ -44,7 +44,7 @@ class Shared:
 
 
 def pack(shared: Shared) -> str:
-    """The text for an address, however long; equal content gives equal text.
+    """Return the text for an address, however long; equal content gives equal text.
 
     >>> from nona.scenario.file import parse_scenario
     >>> text = "{version: 1, cluster: {servers: [{count: 2}]}, workload: [{model: gpt2, rate: 5}]}"

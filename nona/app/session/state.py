@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from nona.app.jobs.kinds import KINDS
 from nona.app.server.browser import Screens
-from nona.app.session.editing import History, Moment, PlacePath, Written, has, put, rows
-from nona.app.session.live import Live
+from nona.app.session.editing import History, PastScenario, PlacePath, ScenarioText, has, put, rows
+from nona.app.session.live import LiveAnswers
 from nona.app.session.share import Shared
 from nona.app.session.uploads import Uploads
 from nona.app.store.saved_results import MOST_NAME
@@ -55,12 +55,12 @@ class Choices:
         self._kept[type(value)] = value
 
     def find(self, kind: type[T]) -> T | None:
-        """The value of that type, if one was kept."""
+        """Return the value of that type, if one was kept."""
         value: T | None = self._kept.get(kind)
         return value
 
     def of(self, kind: type[T]) -> T:
-        """The value of that type; its defaults if none was kept."""
+        """Return the value of that type; its defaults if none was kept."""
         value = self.find(kind)
         return kind() if value is None else value
 
@@ -95,7 +95,7 @@ class Kept:
 
 
 @dataclass
-class Runs:
+class KeptRuns:
     """At most ``most`` runs; the oldest go first, but never the one that is pinned."""
 
     most: int = MOST
@@ -201,11 +201,11 @@ class AppState:
     kept: dict[str, Any] = field(default_factory=dict)
     offer: Shared | None = None
     history: History = field(default_factory=History)
-    live: Live = field(default_factory=Live)
-    runs: Runs = field(default_factory=Runs)
+    live: LiveAnswers = field(default_factory=LiveAnswers)
+    runs: KeptRuns = field(default_factory=KeptRuns)
     taken: dict[str, str] = field(default_factory=dict)
     screens: Screens = field(default_factory=Screens)
-    written: Written | None = field(default=None, repr=False, compare=False)
+    written: ScenarioText | None = field(default=None, repr=False, compare=False)
     go_to: str = ""
     on_way: bool = False
     started_with: str = ""
@@ -233,9 +233,9 @@ class AppState:
     # -- scenario -------------------------------------------------------------------------------
 
     def value(self, path: PlacePath) -> Any:
-        """The value at ``path`` as the scenario file writes it (quantities with units)."""
+        """Return the value at ``path`` as the scenario file writes it (quantities with units)."""
         if self.written is None or self.written.scenario is not self.scenario:
-            self.written = Written(self.scenario)
+            self.written = ScenarioText(self.scenario)
         return self.written.at(path)
 
     def shown(self, path: PlacePath) -> Any:
@@ -343,10 +343,10 @@ class AppState:
         self.screens.changed(rows(scenario) != rows(self.scenario))
         self.scenario, self.notice = scenario, ""
 
-    def _moment(self) -> Moment:
-        return Moment(self.scenario, dict(self.drafts), self.model)
+    def _moment(self) -> PastScenario:
+        return PastScenario(self.scenario, dict(self.drafts), self.model)
 
-    def _return(self, moment: Moment | None) -> None:
+    def _return(self, moment: PastScenario | None) -> None:
         if moment is not None:
             self._show(moment.scenario)
             self.drafts, self.model = dict(moment.drafts), moment.model
@@ -367,7 +367,7 @@ class AppState:
     # -- results --------------------------------------------------------------------------------
 
     def held(self, kind: str, of: type[T]) -> T | None:
-        """The last result of ``kind``, if there is one of that type."""
+        """Return the last result of ``kind``, if there is one of that type."""
         result = self.results.get(kind)
         return result.data if result is not None and isinstance(result.data, of) else None
 

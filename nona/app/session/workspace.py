@@ -16,7 +16,7 @@ from nona.app.server.ending import ending, give_back_memory
 from nona.app.server.settings import Serving
 from nona.app.session.opening import new_state, open_fresh
 from nona.app.session.page_list import icon_path, page_list
-from nona.app.session.saving import Store
+from nona.app.session.saving import WorkspaceStore
 from nona.app.session.state import AppState
 from nona.core.experiments import cores
 
@@ -42,7 +42,7 @@ class Workspaces:
 
     limit: int = 200
     keep_s: float = 6 * 3600.0
-    store: Store | None = None
+    store: WorkspaceStore | None = None
     idle_s: float = math.inf
     is_open: Callable[[str], bool] = lambda token: True
     is_worked_for: Callable[[AppState], bool] = lambda state: False
@@ -50,7 +50,7 @@ class Workspaces:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def open(self, token: str | None) -> tuple[str, AppState]:
-        """The state of ``token``, from memory or from disk, or a new one.
+        """Return the state of ``token``, from memory or from disk, or a new one.
 
         A text that is no token gets a new one.
         """
@@ -108,8 +108,8 @@ class Workspaces:
             self.store.retire(token)
 
 
-def restored(store: Store, token: str) -> AppState:
-    """The state that is kept on disk, else a new one.
+def restored(store: WorkspaceStore, token: str) -> AppState:
+    """Return the state that is kept on disk, else a new one.
 
     A server that was started with another scenario than before opens that one; Undo brings back the work.
     """
@@ -126,7 +126,7 @@ def _workspaces() -> Workspaces:
     serving = Serving.read()
     if not serving.persist:
         return Workspaces()
-    store = Store(serving.data / "workspaces")
+    store = WorkspaceStore(serving.data / "workspaces")
     store.start()
     ending().add(store.flush, first=True)
     return _swept(store, IDLE_S)
@@ -137,7 +137,7 @@ def _passing() -> Workspaces:
     return _swept(None, GONE_S)
 
 
-def _swept(store: Store | None, idle_s: float) -> Workspaces:
+def _swept(store: WorkspaceStore | None, idle_s: float) -> Workspaces:
     """Workspaces from which those drop out that nobody has open and for which no job is known."""
     registry = jobs()
     workspaces = Workspaces(
@@ -152,7 +152,7 @@ def _swept(store: Store | None, idle_s: float) -> Workspaces:
 
 @st.cache_resource
 def jobs() -> JobRegistry:
-    """The jobs of this server.
+    """Return the jobs of this server.
 
     As many run as there are cores, at least two: a third on two cores would only make the others slower,
     and take memory. Quick answers have half as many places, at least two, beside them.
@@ -170,7 +170,7 @@ def jobs() -> JobRegistry:
 
 
 def current() -> AppState:
-    """The state of this session, for a page.
+    """Return the state of this session, for a page.
 
     A fresh server that is first asked for a page runs that page's file alone, without app.py: until an
     app has declared its pages, Streamlit takes a folder ``pages`` for an app of the old kind. So the page
@@ -195,7 +195,7 @@ def is_open_twice() -> bool:
 
 
 def session_state() -> AppState:
-    """The state of this session, for app.py; a reloaded page finds its own by its browser's cookie.
+    """Return the state of this session, for app.py; a reloaded page finds its own by its browser's cookie.
 
     Without a cookie the state lasts as long as the connection, and is kept nowhere.
     """

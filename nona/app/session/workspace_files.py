@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nona.app.jobs.kinds import KINDS
-from nona.app.session.editing import Moment
+from nona.app.session.editing import PastScenario
 from nona.app.session.state import AppState, Draft, Kept, Result
 from nona.core.document import Document
 from nona.core.errors import NonaError
@@ -42,7 +42,7 @@ class SavedMoment(Document):
     place: str = ""
 
 
-class SavedResult(Document):
+class ResultEntry(Document):
     """A job's result: its kind, what it belongs to, its file."""
 
     kind: str
@@ -51,7 +51,7 @@ class SavedResult(Document):
     file: str
 
 
-class SavedRun(SavedResult):
+class SavedRun(ResultEntry):
     """A kept simulation: also its number and its name."""
 
     number: int
@@ -74,7 +74,7 @@ class SavedWorkspace(Document):
     future: tuple[SavedMoment, ...]
     symbols: Mapping[str, Mapping[str, int]]
     kept: Mapping[str, Any]
-    results: tuple[SavedResult, ...]
+    results: tuple[ResultEntry, ...]
     runs: tuple[SavedRun, ...]
     pinned: int | None
     made: int
@@ -135,7 +135,7 @@ class Restored:
 
 
 def read_workspace(folder: Path) -> AppState | None:
-    """The workspace in a folder; ``None`` if there is none.
+    """Return the workspace in a folder; ``None`` if there is none.
 
     One that is damaged gives an empty state that keeps a :class:`Restored`; its file is set aside as
     ``broken.json``, so that nothing writes over it, until the reader dismisses the notice.
@@ -159,7 +159,7 @@ def read_workspace(folder: Path) -> AppState | None:
 
 
 def _state(folder: Path, saved: SavedWorkspace) -> tuple[AppState, list[str]]:
-    """The state that a file describes, and what is missing from it."""
+    """Return the state that a file describes, and what is missing from it."""
     scenarios = [written_scenario({**s.text, "models": saved.models[s.models]}) for s in saved.scenarios]
     scenarios = _sharing_models(scenarios, [s.models for s in saved.scenarios])
     now = _moment(saved.now, scenarios)
@@ -185,11 +185,11 @@ def _sharing_models(scenarios: list[Scenario], numbers: list[int]) -> list[Scena
     ]
 
 
-def _moment(saved: SavedMoment, scenarios: list[Scenario]) -> Moment:
+def _moment(saved: SavedMoment, scenarios: list[Scenario]) -> PastScenario:
     drafts = {d.path: Draft(d.value, d.error) for d in saved.drafts}
     if not 0 <= saved.scenario < len(scenarios):
         raise ValueError(f"scenario {saved.scenario} of {len(scenarios)} is not in the file")
-    return Moment(scenarios[saved.scenario], drafts, saved.model)
+    return PastScenario(scenarios[saved.scenario], drafts, saved.model)
 
 
 def _take_uploads(state: AppState, folder: Path) -> list[str]:
@@ -206,7 +206,7 @@ def _take_results(state: AppState, folder: Path, saved: SavedWorkspace) -> list[
     lines: list[str] = []
     read: dict[str, Any] = {}
 
-    def data(entry: SavedResult) -> Any:
+    def data(entry: ResultEntry) -> Any:
         if entry.file not in read:
             read[entry.file] = None
             try:

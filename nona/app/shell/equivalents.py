@@ -56,7 +56,7 @@ def equivalent(
 
 
 def _command_line(*words: str) -> str:
-    """The words after ``nona`` as a shell reads them.
+    """Return the words after ``nona`` as a shell reads them.
 
     >>> _command_line("place", "my scenario.yaml", "--json")
     "nona place 'my scenario.yaml' --json"

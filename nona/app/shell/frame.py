@@ -46,7 +46,7 @@ COMPILING_EVERY_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class StripFact:
     """One fact of the strip: its text, the page that it leads to, and what it says in full."""
 
     text: str
@@ -63,15 +63,15 @@ def _strip(state: AppState, page: str) -> None:
             st.page_link(fact.page, label=plain(fact.text), icon="", help=plain(fact.about))
 
 
-def facts(state: AppState) -> tuple[Fact, ...]:
+def facts(state: AppState) -> tuple[StripFact, ...]:
     """Scenario, cluster, workload, schedulers; SLO hits of a run, and cost, where they are known."""
     s = state.scenario
     always_shown = [
-        Fact(s.name, "pages/scenario.py", f"The scenario “{s.name}”."),
-        Fact(cluster_text(s), "pages/scenario.py", "The cluster: servers and what is in each."),
+        StripFact(s.name, "pages/scenario.py", f"The scenario “{s.name}”."),
+        StripFact(cluster_text(s), "pages/scenario.py", "The cluster: servers and what is in each."),
         _workload(s),
         *(
-            [Fact(runs_as(s), "pages/scenario.py", "How all models run: software stack, and precision.")]
+            [StripFact(runs_as(s), "pages/scenario.py", "How all models run: software stack, and precision.")]
             if s.workload
             else []
         ),
@@ -80,39 +80,43 @@ def facts(state: AppState) -> tuple[Fact, ...]:
     return tuple(fact for fact in (*always_shown, _last_run(state), _cost(s)) if fact)
 
 
-def _cost(scenario: Scenario) -> Fact | None:
+def _cost(scenario: Scenario) -> StripFact | None:
     cost = cluster_cost(scenario)
     about = f"{cost_note(scenario)} Page Plan has the prices."
-    return Fact(f"cluster: {cost}", "pages/plan.py", about) if cost else None
+    return StripFact(f"cluster: {cost}", "pages/plan.py", about) if cost else None
 
 
-def _workload(scenario: Scenario) -> Fact:
+def _workload(scenario: Scenario) -> StripFact:
     if scenario.training is not None and not scenario.workload:
-        return Fact(workload_text(scenario), TRAINING, "The training jobs of the scenario.")
+        return StripFact(workload_text(scenario), TRAINING, "The training jobs of the scenario.")
     about = "The workload: models, and all their queries together."
-    return Fact(workload_text(scenario), "pages/scenario.py", about)
+    return StripFact(workload_text(scenario), "pages/scenario.py", about)
 
 
-def _deciders(scenario: Scenario) -> Fact:
+def _deciders(scenario: Scenario) -> StripFact:
     """How many schedulers, or policies of a serverless or training scenario, are compared."""
     part, training = scenario.serverless, scenario.training
     if training is not None and not scenario.workload:
         deciding = training.decided_by
-        return Fact(_count(deciding, "policies"), TRAINING, f"Training policies: {', '.join(deciding)}.")
+        return StripFact(_count(deciding, "policies"), TRAINING, f"Training policies: {', '.join(deciding)}.")
     if scenario.language and not scenario.workload:
         names = [entry.name for entry in scenario.routers]
-        return Fact(_count(names, "routers"), "pages/simulation.py", f"Routers: {', '.join(names)}.")
+        return StripFact(_count(names, "routers"), "pages/simulation.py", f"Routers: {', '.join(names)}.")
     names = [entry.name for entry in (scenario.schedulers if part is None else part.policies)]
     if part is None:
-        return Fact(_count(names, "schedulers"), "pages/simulation.py", f"Schedulers: {', '.join(names)}.")
-    return Fact(_count(names, "policies"), "pages/serverless.py", f"Serverless policies: {', '.join(names)}.")
+        return StripFact(
+            _count(names, "schedulers"), "pages/simulation.py", f"Schedulers: {', '.join(names)}."
+        )
+    return StripFact(
+        _count(names, "policies"), "pages/serverless.py", f"Serverless policies: {', '.join(names)}."
+    )
 
 
 def _count(names: Sequence[str], of: str) -> str:
     return f"{len(names)} {of}" if len(names) > 1 else names[0]
 
 
-def _last_run(state: AppState) -> Fact | None:
+def _last_run(state: AppState) -> StripFact | None:
     """The result of the best scheduler or policy of the last run, of the kind that the scenario is of."""
     spec = state.scenario
     best: str | None
@@ -134,17 +138,17 @@ def _last_run(state: AppState) -> Fact | None:
     return _hits(state, "simulate", "pages/simulation.py", best, rate)
 
 
-def _hits(state: AppState, kind: str, page: str, best: str | None, rate: float | None) -> Fact | None:
+def _hits(state: AppState, kind: str, page: str, best: str | None, rate: float | None) -> StripFact | None:
     return None if rate is None else _best(state, kind, page, best, f"{kept_text(rate)} SLO hits", "SLO hits")
 
 
-def _best(state: AppState, kind: str, page: str, best: str | None, value: str, what: str) -> Fact | None:
+def _best(state: AppState, kind: str, page: str, best: str | None, value: str, what: str) -> StripFact | None:
     if not best:
         return None
     stale = state.is_stale(kind)
     of = "the scenario as it was before the last changes" if stale else "this scenario"
     text = f"{best}: {value}{' (earlier scenario)' if stale else ''}"
-    return Fact(text, page, f"{what} of {best} in the last run, which is of {of}.")
+    return StripFact(text, page, f"{what} of {best} in the last run, which is of {of}.")
 
 
 KEY = "surround"
@@ -179,7 +183,7 @@ def _told(name: str) -> object:
 
 
 def _page_address(link: str) -> str:
-    """A link's page as a file with its query; empty for one that is no page of the app.
+    """Return a link's page as a file with its query; empty for one that is no page of the app.
 
     >>> _page_address("help?term=JCT"), _page_address("elsewhere")
     ('pages/help.py?term=JCT', '')
@@ -193,7 +197,7 @@ STYLE = COMPONENTS / "shell" / "shell.css"
 
 
 def open_session() -> AppState:
-    """The session's state, with a link and the results of finished jobs taken in."""
+    """Return the session's state, with a link and the results of finished jobs taken in."""
     st.set_page_config(page_icon=icon_path(), layout="wide")
     tidying().seen()
     received()

@@ -8,7 +8,7 @@ from typing import Any
 
 from nona.app.jobs.expected import about_text, expected_s
 from nona.app.jobs.kinds import KINDS
-from nona.app.jobs.registry import Job
+from nona.app.jobs.registry import AppJob
 from nona.app.session.state import AppState, Result, run_name
 from nona.app.session.workspace import jobs, whose
 from nona.app.shell.run_keeper import keep_by_itself
@@ -22,21 +22,21 @@ WAITING_S = 1.0  # between two looks at a job that waits
 LONG_S = 3.0  # of a job without an estimate, after which it says for how long it has run
 
 
-def beat(job: Job | None, running_s: float) -> float | None:
+def beat(job: AppJob | None, running_s: float) -> float | None:
     """Seconds between two looks at a job: ``running_s`` while it runs; ``None`` once it has ended."""
     if job is None or not job.unfinished:
         return None
     return WAITING_S if job.waiting else running_s
 
 
-def moved_on(job: Job | None, every_s: float | None) -> bool:
+def moved_on(job: AppJob | None, every_s: float | None) -> bool:
     """Return whether a job has started or ended since the page was drawn; ``every_s``: see :func:`beat`."""
     if every_s is None:
         return False
     return job is None or not job.unfinished or (job.running and every_s == WAITING_S)
 
 
-def progress_text(job: Job) -> str:
+def progress_text(job: AppJob) -> str:
     """Progress: what runs, the estimated time left; before the start, the place in line.
 
     Until the work itself shows how fast it goes, what it was expected to take says what is left.
@@ -153,6 +153,6 @@ def collect(state: AppState) -> bool:
     return fresh
 
 
-def current_job(state: AppState, kind: str) -> Job | None:
-    """The latest job of that kind, while it is known."""
+def current_job(state: AppState, kind: str) -> AppJob | None:
+    """Return the latest job of that kind, while it is known."""
     return jobs().get(state.jobs.get(kind))

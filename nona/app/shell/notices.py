@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from nona.app.session.opening import Problems, open_file
+from nona.app.session.opening import OpeningProblems, open_file
 from nona.app.session.state import AppState
 from nona.app.session.workspace import saving_problem
 from nona.app.session.workspace_files import Restored
@@ -32,7 +32,7 @@ _ADDED = "missing-files"
 
 def problem_notice(state: AppState) -> None:
     """The problems of the scenario that could not be opened, one in a line, until they are dismissed."""
-    problems = state.choices.of(Problems)
+    problems = state.choices.of(OpeningProblems)
     if not problems.lines:
         return
     count = "" if len(problems.lines) == 1 else f", for {len(problems.lines)} reasons"
@@ -42,7 +42,7 @@ def problem_notice(state: AppState) -> None:
         if problems.text:
             text = problems.text.encode("utf-8", "replace")
             download_button("Download its text", "broken-text", text, "link.txt")
-        button("Dismiss", "dismiss", state.choices.keep, Problems(), icon="close")
+        button("Dismiss", "dismiss", state.choices.keep, OpeningProblems(), icon="close")
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def shown_errors() -> Iterator[None]:
 
 
 def _item(line: str) -> str:
-    """A problem as an entry of a list, the place in bold.
+    """Return a problem as an entry of a list, the place in bold.
 
     >>> _item("seed: is missing; add it.")
     '- **seed**\\\\: is missing; add it.'
@@ -73,7 +73,7 @@ def _item(line: str) -> str:
 
 
 def missing(state: AppState) -> dict[str, str]:
-    """The files that the session does not have, each with what it is.
+    """Return the files that the session does not have, each with what it is.
 
     Either the scenario names them, or they were uploaded and somebody has removed them since.
     """

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from nona.app.models.loading import UPLOAD_ERROR, take_model
-from nona.app.session.opening import Problems, open_file
+from nona.app.session.opening import OpeningProblems, open_file
 from nona.app.session.page_list import PAGES, page_file
 from nona.app.session.state import AppState
 from nona.app.shell.run_keeper import store
@@ -60,7 +60,7 @@ def take_files(state: AppState, files: Sequence[Any], page: str = "") -> None:
 
     ``page``: the page on which it was dropped, to which a table is offered first.
     """
-    state.choices.keep(Problems())
+    state.choices.keep(OpeningProblems())
     taken = state.choices.of(Taken).ids
     state.choices.keep(Taken(frozenset(file.file_id for file in files)))
     for file in files:
@@ -70,7 +70,7 @@ def take_files(state: AppState, files: Sequence[Any], page: str = "") -> None:
         try:
             _take(state, name, file.getvalue(), page)
         except NonaError as error:
-            state.choices.keep(Problems.of(name, error))
+            state.choices.keep(OpeningProblems.of(name, error))
             return
 
 
@@ -85,7 +85,7 @@ def _take(state: AppState, name: str, data: bytes, page: str) -> None:
     elif ending.endswith(MODELS) and not _is_scenario(name, data):
         if not take_model(state, name, data):
             lines = state.choices.complaints[UPLOAD_ERROR].splitlines()
-            state.choices.keep(Problems(name, tuple(lines)))
+            state.choices.keep(OpeningProblems(name, tuple(lines)))
         state.go_to = page_file("models")
     else:
         open_file(state, name, data)

@@ -21,8 +21,8 @@ from nona.app.session.workspace import whose
 from nona.app.store.contents import SAVED_KINDS, SavedKind, scenario_of
 from nona.app.store.database import Database
 from nona.app.store.saved_results import MOST_NAME
-from nona.app.store.store import Store
-from nona.core.document import Document, Outcome
+from nona.app.store.store import ResultStore
+from nona.core.document import Document, RunResult
 from nona.core.errors import NonaError
 from nona.core.registry import load
 from nona.queries.report.report import SimulatedRun
@@ -32,11 +32,11 @@ from nona.scenario.lookup import Sources
 ONLY_SAVED = "runs-only-saved"  # the switch: runs do not keep themselves
 
 
-def store() -> Store:
+def store() -> ResultStore:
     """The kept runs of whoever has this session's cookie, under a hash: the data base holds no token."""
     serving = Serving.read()
     owner = hashlib.sha256(f"saved items of {whose()}".encode()).hexdigest()[:32]
-    return Store(Database(serving.store or serving.data), owner, everyone=serving.shared_store)
+    return ResultStore(Database(serving.store or serving.data), owner, everyone=serving.shared_store)
 
 
 def comes_back() -> bool:
@@ -45,26 +45,26 @@ def comes_back() -> bool:
 
 
 def kind_of(result: object) -> SavedKind | None:
-    """The kind of item that a result makes, if it can be kept."""
+    """Return the kind of item that a result makes, if it can be kept."""
     return next((kind for kind in SAVED_KINDS.values() if kind.is_of(result)), None)
 
 
 def keep_by_itself(state: AppState, result: Document, name: str) -> None:
     """Keep a finished run without being asked, beside the page, unless that is switched off."""
     kind = kind_of(result)
-    if kind is None or not isinstance(result, Outcome) or state.kept.get(ONLY_SAVED) or not comes_back():
+    if kind is None or not isinstance(result, RunResult) or state.kept.get(ONLY_SAVED) or not comes_back():
         return
     work = (store(), kind, result, name[:MOST_NAME], state.uploads.sources)
     threading.Thread(target=_keep, args=work, daemon=True, name="kept run").start()
 
 
-def _keep(own: Store, kind: SavedKind, result: Outcome, name: str, sources: Sources) -> None:
+def _keep(own: ResultStore, kind: SavedKind, result: RunResult, name: str, sources: Sources) -> None:
     with suppress(NonaError):  # page Runs says what is wrong with the data base
         own.save(replace(kind.new_item(name, "", result, sources), by_itself=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResultPlace:
     """Where a kept result is shown: the ``job`` that makes it, the ``page``, and ``choices`` made there.
 
     ``asks``: for results of a question beyond the scenario, ``module:function`` which makes the page ask
@@ -79,19 +79,19 @@ class Place:
 
 _RUN, _SWEEP = (("simulation-view", "Run"),), (("simulation-view", "Sweep"),)
 _ASK_SWEEP = "nona.app.pages.queries.simulation_sweep_settings:ask_again"
-PLACES: Mapping[str, Place] = MappingProxyType(
+PLACES: Mapping[str, ResultPlace] = MappingProxyType(
     {
-        "simulation": Place("simulate", "simulation", _RUN),
-        "plan": Place("plan", "plan"),
-        "check": Place("holds", "simulation", asks="nona.app.pages.queries.simulation_holds:ask_again"),
-        "placement": Place("place", "placement"),
-        "sweep": Place("sweep", "simulation", _SWEEP, _ASK_SWEEP),
-        "grid": Place("grid", "simulation", _SWEEP, _ASK_SWEEP),
-        "language": Place("language", "simulation"),
-        "language-plan": Place("language-plan", "plan"),
-        "serverless": Place("serverless", "serverless"),
-        "training": Place("training", "training"),
-        "training-elastic": Place("training-elastic", "training"),
+        "simulation": ResultPlace("simulate", "simulation", _RUN),
+        "plan": ResultPlace("plan", "plan"),
+        "check": ResultPlace("holds", "simulation", asks="nona.app.pages.queries.simulation_holds:ask_again"),
+        "placement": ResultPlace("place", "placement"),
+        "sweep": ResultPlace("sweep", "simulation", _SWEEP, _ASK_SWEEP),
+        "grid": ResultPlace("grid", "simulation", _SWEEP, _ASK_SWEEP),
+        "language": ResultPlace("language", "simulation"),
+        "language-plan": ResultPlace("language-plan", "plan"),
+        "serverless": ResultPlace("serverless", "serverless"),
+        "training": ResultPlace("training", "training"),
+        "training-elastic": ResultPlace("training-elastic", "training"),
     }
 )
 """Of each kind of saved item."""
@@ -103,7 +103,7 @@ def show_result(state: AppState, name: str, result: Document, mark: str) -> bool
     ``mark`` names it among the session's results.
     """
     kind = kind_of(result)
-    if kind is None or not isinstance(result, Outcome):
+    if kind is None or not isinstance(result, RunResult):
         return False
     place = PLACES[kind.name]
     parts = KINDS.find(place.job).parts

@@ -11,9 +11,9 @@ import streamlit as st
 
 from nona.app.form import field
 from nona.app.models.loading import apart, portable
-from nona.app.session.editing import Moment
+from nona.app.session.editing import PastScenario
 from nona.app.session.kept import choices, take_choices
-from nona.app.session.opening import Problems, new_scenario, take_scenario, with_plain_names
+from nona.app.session.opening import OpeningProblems, new_scenario, take_scenario, with_plain_names
 from nona.app.session.share import LONGEST, MOST_CHOICES, PARAMETER, Shared, held_text, pack, unpack
 from nona.app.session.state import AppState
 from nona.app.session.workspace import is_open_twice
@@ -57,7 +57,7 @@ def _share(state: AppState) -> None:
 
 
 def address(text: str) -> str:
-    """The address of this page with what it shows, and nothing that leads to this session."""
+    """Return the address of this page with what it shows, and nothing that leads to this session."""
     shown = {k: st.query_params.get_all(k) for k in st.query_params if k != PARAMETER}
     base = (st.context.url or "http://localhost:8501").rstrip("/")
     base += "" if urlsplit(base).path else "/"
@@ -65,7 +65,7 @@ def address(text: str) -> str:
 
 
 def run_link(contents: Contents, name: str) -> tuple[str, str]:
-    """The address of the app with a kept run, or an empty one and what prevents it."""
+    """Return the address of the app with a kept run, or an empty one and what prevents it."""
     opened, result = contents.opened(), contents.answer()
     if files := sorted({*(opened.sources.held or ()), *apart(opened.scenario)}):
         return "", f"the scenario needs {listed(files)}, which a link cannot carry"
@@ -84,7 +84,7 @@ def _whole(state: AppState) -> Scenario:
 
 
 def _unread(state: AppState) -> list[str]:
-    """Uploaded models of the workload that cannot go into a link, without having read them all."""
+    """Return uploaded models of the workload that cannot go into a link, without having read them all."""
     own = [r.model for r in state.scenario.workload if r.model in state.uploads.names()]
     heavy = [m for m in own if state.uploads.size(m) > SMALL_BYTES]
     if own and not heavy:
@@ -112,9 +112,9 @@ def take_link(state: AppState) -> None:
     try:
         shared = unpack(text, state.uploads.sources)
     except ScenarioError as error:
-        state.choices.keep(Problems.of(LINK, error, held_text(text)))
+        state.choices.keep(OpeningProblems.of(LINK, error, held_text(text)))
         return
-    state.choices.keep(Problems())
+    state.choices.keep(OpeningProblems())
     if shared.scenario == state.scenario:
         return
     if state.untouched:
@@ -159,7 +159,7 @@ def _show_shared(state: AppState, kind: str, name: str, data: Mapping[str, Any])
         shown = show_result(state, name[:MOST_NAME], result, f"link-{state.revision}")
     except (NonaError, *DAMAGE) as error:
         state.choices.keep(
-            Problems(LINK, (f"Its run cannot be read ({type(error).__name__}); run it again.",))
+            OpeningProblems(LINK, (f"Its run cannot be read ({type(error).__name__}); run it again.",))
         )
         return
     if shown:
@@ -224,7 +224,7 @@ def _steps(state: AppState) -> None:
         )
 
 
-def _hint(state: AppState, steps: Sequence[tuple[str, Moment]]) -> str:
+def _hint(state: AppState, steps: Sequence[tuple[str, PastScenario]]) -> str:
     if not steps:
         return ""
     place, moment = steps[-1]
@@ -275,7 +275,7 @@ def _downloads(state: AppState) -> None:
 
 
 def scenario_file(state: AppState) -> str:
-    """The scenario as YAML with uploaded models inside; without them where they cannot be read."""
+    """Return the scenario as YAML with uploaded models inside; without them where they cannot be read."""
     try:
         return dump_scenario(portable(state))
     except NonaError:

@@ -10,9 +10,9 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from nona.app.store.saved_results import MOST_NAME, MOST_NOTE, SavedAnswer, SavedFacts, SavedItem
-from nona.core.document import Document, Outcome
+from nona.core.document import Document, RunResult
 from nona.core.errors import NonaError, StoreError
-from nona.core.family import SavedResult, families
+from nona.core.family import ResultKind, families
 from nona.core.foreign import MOST_FILE_BYTES
 from nona.core.registry import Registry, load
 from nona.scenario.file import written_scenario
@@ -23,7 +23,7 @@ from nona.scenario.schema import Scenario
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class ComparedResults:
     """The answers of several results beside each other, and for each how it was compared with the first."""
 
     answers: tuple[SavedAnswer, ...]
@@ -31,11 +31,11 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True)
-class SavedKind(SavedResult):
+class SavedKind(ResultKind):
     """One kind of saved item. What it names is imported late, so that a list of items imports none of it."""
 
     def read(self, data: Mapping[str, Any]) -> Document:
-        """The result from its JSON; ``ValueError`` where it is none."""
+        """Return the result from its JSON; ``ValueError`` where it is none."""
         document: Document = load(self.result).from_json(data)
         return document
 
@@ -46,19 +46,19 @@ class SavedKind(SavedResult):
         facts: SavedFacts = load(self.facts).facts(result)
         return facts
 
-    def new_item(self, name: str, note: str, result: Outcome, sources: Sources) -> NewItem:
+    def new_item(self, name: str, note: str, result: RunResult, sources: Sources) -> NewItem:
         """Return what is saved of a result, with the files that its scenario names; raises ``NonaError``."""
         bundle = pack_bundle(scenario_of(result), sources)
         return NewItem(name, note, Contents.of(self.name, bundle, result), self.facts_of(result))
 
-    def compare(self, results: Sequence[Document]) -> Answers:
+    def compare(self, results: Sequence[Document]) -> ComparedResults:
         """Results beside each other, the first as the reference."""
-        answers: Answers = load(self.facts).compare(results)
+        answers: ComparedResults = load(self.facts).compare(results)
         return answers
 
 
-def scenario_of(result: Outcome) -> Scenario:
-    """The scenario of a result: the one that it carries, else that of its provenance."""
+def scenario_of(result: RunResult) -> Scenario:
+    """Return the scenario of a result: the one that it carries, else that of its provenance."""
     own = getattr(result, "scenario", None)
     return own if isinstance(own, Scenario) else written_scenario(load_yaml(result.about.yaml))
 
@@ -89,11 +89,11 @@ class Contents:
         return cls(kind, bundle, result.model_dump_json(by_alias=True).encode())
 
     def opened(self) -> Opened:
-        """The scenario, and its files."""
+        """Return the scenario, and its files."""
         return open_bytes(self.bundle, SCENARIO, Sources())
 
     def answer(self) -> Document:
-        """The result.
+        """Return the result.
 
         Raises ``StoreError`` when it is no result of its kind, as one that a later version wrote.
         """
@@ -130,7 +130,7 @@ def _packed(result: bytes) -> bytes:
 
 
 def unpacked(data: bytes) -> bytes:
-    """The result from what :func:`_packed` gave; ``ValueError`` where it is damaged."""
+    """Return the result from what :func:`_packed` gave; ``ValueError`` where it is damaged."""
     reader = zlib.decompressobj()
     try:
         text = reader.decompress(data, MOST_RESULT_BYTES)
@@ -142,7 +142,7 @@ def unpacked(data: bytes) -> bytes:
 
 
 def clean_name(text: str) -> str:
-    """A name in one line of plain characters.
+    """Return a name in one line of plain characters.
 
     >>> clean_name("  Monday\\n\\x00 peak ")
     'Monday peak'
@@ -159,7 +159,7 @@ def clean_name(text: str) -> str:
 
 
 def clean_note(text: str) -> str:
-    """A note: lines of plain characters."""
+    """Return a note: lines of plain characters."""
     note = "\n".join(" ".join(_plain(line).split()) for line in text.splitlines()).strip()
     if len(note) > MOST_NOTE:
         raise StoreError(f"Note: {len(note)} characters are more than {MOST_NOTE}; shorten it.")
@@ -167,7 +167,7 @@ def clean_note(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text with blanks for what no one can see, and for halves of characters."""
+    """Return the text with blanks for what no one can see, and for halves of characters."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
@@ -200,7 +200,7 @@ class NewItem:
 
 
 def row_of(item: NewItem, owner: str, time: str) -> dict[str, Any]:
-    """The columns of a new row; ``StoreError`` where name, note or result break a limit."""
+    """Return the columns of a new row; ``StoreError`` where name, note or result break a limit."""
     result = _packed(item.contents.result)
     return {
         "id": secrets.token_hex(8),
@@ -219,7 +219,7 @@ def row_of(item: NewItem, owner: str, time: str) -> dict[str, Any]:
 
 
 def item_of(row: tuple[object, ...], is_mine: Callable[[object], bool]) -> SavedItem | None:
-    """A row as an item, ``None`` where it is damaged; ``is_mine`` says whose items may be changed."""
+    """Return a row as an item, ``None`` where it is damaged; ``is_mine`` says whose items may be changed."""
     item_id, owner, kind, name, note, saved_at, imported, size_bytes, facts, by_itself = row
     try:
         return SavedItem.model_validate(

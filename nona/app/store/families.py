@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nona.app.store.contents import Answers, scenario_of
+from nona.app.store.contents import ComparedResults, scenario_of
 from nona.app.store.report import scenario_line
 from nona.app.store.saved_results import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
-from nona.core.document import UNKNOWN, Estimate, Outcome
+from nona.core.document import UNKNOWN, Estimate, RunResult
 from nona.core.statistics import mean_interval
 from nona.core.text import counted, listed
 from nona.core.units import duration
@@ -27,7 +27,7 @@ from nona.queries.report.comparison import HEADINGS, change_of, changes, pairing
 from nona.queries.report.findings import headline
 from nona.queries.report.placement.comparison import estimate_of, figure_text, hits_estimate, order_finding
 from nona.queries.report.report import SimulatedRun
-from nona.queries.results import Change, Measure, ReplicationMeans
+from nona.queries.results import Measure, MeasureChange, ReplicationMeans
 from nona.queries.sweeps.findings import stability_finding
 from nona.queries.sweeps.report import value_text
 from nona.queries.sweeps.results import SweepGrid, SweepReport, SweepRequest
@@ -35,13 +35,13 @@ from nona.serverless.chart_data import ServerlessOutcome
 from nona.serverless.report.findings import PER, serverless_finding
 from nona.training.elastic.results import ElasticHistory, ElasticOutcome
 from nona.training.report.findings import training_finding
-from nona.training.results import PolicyOutcome, TrainingOutcome
+from nona.training.results import TrainingOutcome, TrainingPolicyResult
 
 _LONGEST = 1000  # characters of a finding
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class ResultFacts:
     """Results of one kind.
 
     ``ways``: the schedulers, routers or policies that a result compares.
@@ -51,9 +51,9 @@ class Family:
 
     ways: Callable[[Any], Iterable[str]]
     finding: Callable[[Any], str]
-    compare: Callable[[Sequence[Any]], Answers]
+    compare: Callable[[Sequence[Any]], ComparedResults]
 
-    def facts(self, result: Outcome) -> SavedFacts:
+    def facts(self, result: RunResult) -> SavedFacts:
         """Scenario and finding of a result, and the ways that it compares."""
         about, scenario, finding = result.about, scenario_of(result), self.finding(result)
         return SavedFacts(
@@ -151,11 +151,11 @@ def _of_serverless(run: ServerlessOutcome) -> Iterator[_Number]:
 
 
 def _of_training(run: TrainingOutcome | ElasticHistory) -> Iterator[_Number]:
-    policies: Mapping[str, PolicyOutcome] | Mapping[str, ElasticOutcome] = run.report.policies
+    policies: Mapping[str, TrainingPolicyResult] | Mapping[str, ElasticOutcome] = run.report.policies
     for name, of in policies.items():
         yield _Number(name, "mean JCT", "s", of.jct_s.estimate, of.jct_s.runs)
         yield _exact(name, "makespan", "s", of.makespan_s)
-        if isinstance(of, PolicyOutcome):
+        if isinstance(of, TrainingPolicyResult):
             yield _exact(name, "cost, USD", "number", of.cost_usd)
 
 
@@ -169,12 +169,12 @@ _ALONE = "compared as runs that do not depend on each other"
 
 def _noted(
     numbers: Callable[[Any], Iterable[_Number]], note: Callable[[Any, Any], str] = lambda first, other: _ALONE
-) -> Callable[[Sequence[Any]], Answers]:
+) -> Callable[[Sequence[Any]], ComparedResults]:
     """Each number in every result, with the change from the first; ``note``: how one was compared with it."""
 
-    def compare(results: Sequence[Any]) -> Answers:
+    def compare(results: Sequence[Any]) -> ComparedResults:
         notes = ("", *(note(results[0], result) for result in results[1:]))
-        return Answers(_side_by_side([numbers(result) for result in results]), notes)
+        return ComparedResults(_side_by_side([numbers(result) for result in results]), notes)
 
     return compare
 
@@ -182,10 +182,13 @@ def _noted(
 def _paired(
     numbers: Callable[[Any], Iterable[_Number]],
     size: Callable[[Any], Mapping[str, object]] = lambda result: {},
-) -> Callable[[Sequence[Any]], Answers]:
-    """The same, by replication where a result is of the first one's jobs; ``size``: what that depends on."""
+) -> Callable[[Sequence[Any]], ComparedResults]:
+    """Return the same, by replication where a result is of the first one's jobs.
 
-    def compare(results: Sequence[Any]) -> Answers:
+    ``size``: what that depends on.
+    """
+
+    def compare(results: Sequence[Any]) -> ComparedResults:
         scenarios, sizes = [scenario_of(r) for r in results], [size(r) for r in results]
         pairs = [
             same_jobs(scenarios[0], scenario, {key: of[key] != sizes[0].get(key) for key in of})
@@ -193,7 +196,7 @@ def _paired(
         ]
         notes = ("", *(pair.text() for pair in pairs[1:]))
         every = [numbers(result) for result in results]
-        return Answers(_side_by_side(every, [pair.paired for pair in pairs]), notes)
+        return ComparedResults(_side_by_side(every, [pair.paired for pair in pairs]), notes)
 
     return compare
 
@@ -279,7 +282,7 @@ def _early(run: SimulatedRun) -> str:
     return f"Cancelled after {duration(run.ended_early_s)}, {least}{ended[-1]} of {wanted}{without}. "
 
 
-def _compare_simulations(runs: Sequence[SimulatedRun]) -> Answers:
+def _compare_simulations(runs: Sequence[SimulatedRun]) -> ComparedResults:
     """Every measure of every scheduler in each run, with the change from the first.
 
     Runs of the same jobs are paired by replication, others compared by Welch's interval: see
@@ -307,11 +310,11 @@ def _compare_simulations(runs: Sequence[SimulatedRun]) -> Answers:
                 )
             )
     notes = (pair.text(first.means, run.means) for pair, run in zip(pairs[1:], runs[1:], strict=True))
-    return Answers(tuple(rows), ("", *notes))
+    return ComparedResults(tuple(rows), ("", *notes))
 
 
-def _value(means: ReplicationMeans | None, measure: Measure, change: Change | None) -> Estimate:
-    """The mean in one run; that of the comparison where the first run has the scheduler too."""
+def _value(means: ReplicationMeans | None, measure: Measure, change: MeasureChange | None) -> Estimate:
+    """Return the mean in one run; that of the comparison where the first run has the scheduler too."""
     if change is not None:
         return change.new
     values = () if means is None else means.of(measure)
@@ -337,48 +340,48 @@ def _swept(asked: SweepRequest) -> Mapping[str, object]:
     return {"number": asked.number, "number of jobs": asked.jobs}
 
 
-def _simulated(result: Outcome) -> Mapping[str, object]:
+def _simulated(result: RunResult) -> Mapping[str, object]:
     size = scenario_of(result).simulation
     return {"number of jobs": size.jobs, "warm-up": size.warmup}
 
 
-SIMULATION = Family(
+SIMULATION = ResultFacts(
     _ways,
     lambda run: _early(run) + headline(run.report.schedulers, run.differences, run.off).text,
     _compare_simulations,
 )
-PLAN = Family(
+PLAN = ResultFacts(
     lambda plan: (option.scheduler for option in plan.report.options),
     lambda plan: outcome_finding(plan).text,
     _noted(_of_plan, _plan_note),
 )
-CHECK = Family(
+CHECK = ResultFacts(
     lambda check: (check.report.option.scheduler,),
     lambda check: holds_finding(check.report).text,
     _noted(_of_check),
 )
-PLACEMENT = Family(
+PLACEMENT = ResultFacts(
     lambda solved: ("nona",),
     lambda solved: f"{order_finding(solved)}: {figure_text(solved.nona)}.",
     _paired(_of_placement, lambda solved: {"number of jobs": solved.nona.simulated.jobs}),
 )
-SWEEP = Family(
+SWEEP = ResultFacts(
     lambda sweep: sweep.settings.schedulers,
     stability_finding,
     _paired(_of_sweep, lambda sweep: _swept(sweep.settings)),
 )
-GRID = Family(
+GRID = ResultFacts(
     lambda grid: grid.settings.sweep.schedulers,
     lambda grid: f"{grid.rows[0].sweep.label} × {grid.label}" if grid.rows else grid.label,
     _paired(_of_grid, lambda grid: {"second number": grid.key, **_swept(grid.settings.sweep)}),
 )
-LANGUAGE = Family(_ways, lambda run: language_finding(run.report).text, _paired(_of_routers, _simulated))
-LANGUAGE_PLAN = Family(
+LANGUAGE = ResultFacts(_ways, lambda run: language_finding(run.report).text, _paired(_of_routers, _simulated))
+LANGUAGE_PLAN = ResultFacts(
     lambda planned: (option.router for option in planned.plan.options),
     lambda planned: language_plan_finding(planned.plan, planned.ended_early_s).text,
     _noted(_of_language_plan),
 )
-SERVERLESS = Family(
+SERVERLESS = ResultFacts(
     _policies, lambda run: serverless_finding(run.report).text, _paired(_of_serverless, _simulated)
 )
-TRAINING = Family(_policies, lambda run: training_finding(run.report).text, _paired(_of_training))
+TRAINING = ResultFacts(_policies, lambda run: training_finding(run.report).text, _paired(_of_training))

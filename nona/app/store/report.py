@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 from nona.app.store.saved_results import SavedAnswer, SavedComparison, SavedItem, SavedList, Unit
 from nona.core.document import UNKNOWN, Estimate
 from nona.core.figures import PALETTE, add_points, capped, figure, log_axis, spread_wide, text
-from nona.core.registry import Look
-from nona.core.tables import Column, Filled, Show, Table, mean_text, share_text
+from nona.core.registry import ChartStyle
+from nona.core.tables import Column, FilledTable, Show, Table, mean_text, share_text
 from nona.core.text import counted, cut_inside, listed
 from nona.core.units import format_number, format_time, time_format
 from nona.queries.report.comparison import points
@@ -41,7 +41,7 @@ def cluster_text(scenario: Scenario) -> str:
 
 
 def workload_text(scenario: Scenario) -> str:
-    """The models and the rate of all queries together, which a load chosen for serverless calls sets.
+    """Return the models and the rate of all queries together, which a load chosen for serverless calls sets.
 
     Of a scenario without queries its training jobs.
 
@@ -165,7 +165,7 @@ def changes_text(changes: tuple[str, ...]) -> str:
     return f"Scenario: {', '.join(changes)}" if changes else "Scenario: the same as that of 1"
 
 
-def answers(comparison: SavedComparison) -> Filled:
+def answers(comparison: SavedComparison) -> FilledTable:
     """Each measure of each subject: its value in every item, and the changes from the first.
 
     The times of a measure are in one unit, and so are their changes.
@@ -204,7 +204,7 @@ def _shown(
     by_unit: Mapping[Unit, Show],
     of: Callable[[SavedAnswer], Sequence[Estimate]],
 ) -> Show:
-    """What shows the values of an answer's measure."""
+    """Return what shows the values of an answer's measure."""
     if answer.unit != "s":
         return by_unit[answer.unit]
     same = [a for a in answers if a.measure == answer.measure]
@@ -223,7 +223,7 @@ _ROW, _APART = 56, 0.19
 
 
 def answers_figure(comparison: SavedComparison) -> go.Figure:
-    """The answers of one measure; items are distinguished by marker and number, not by colour alone.
+    """Return the answers of one measure; items are distinguished by marker and number, not by colour alone.
 
     A value that is not there, as the mean of an overloaded run, has no marker; the table shows a dash.
     """
@@ -265,7 +265,7 @@ def _add(chart: go.Figure, name: str, number: int, answers: tuple[SavedAnswer, .
             name,
             [None if value.mean is None else value.mean * _SCALES[answer.unit]],
             [row + (number - middle) * _APART],
-            Look(colour, "solid", SYMBOLS[number]),
+            ChartStyle(colour, "solid", SYMBOLS[number]),
             f"{name}<br>{text(answer.subject, 24)}: {mean_text(value, shown)}",
             legendgroup=name,
             showlegend=row == 0,

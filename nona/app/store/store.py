@@ -52,7 +52,7 @@ def _now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class ResultStore:
     """The items of a data base that one owner sees.
 
     ``database``: where the items are.
@@ -108,12 +108,12 @@ class Store:
         return self._set(item_id, "by_itself", 0)
 
     def find(self, item_id: str) -> SavedItem:
-        """An item; :class:`StoreError` if there is none."""
+        """Return an item; :class:`StoreError` if there is none."""
         with self.database.reading() as connection:
             return self._found(connection, item_id)
 
     def named(self, text: str) -> SavedItem:
-        """The item whose identifier begins with ``text``, or the only one of that name."""
+        """Return the item whose identifier begins with ``text``, or the only one of that name."""
         every = self.listing().items
         named = [item for item in every if item.name == text]
         matching = named or [item for item in every if len(text) >= _LEAST and item.id.startswith(text)]
@@ -148,7 +148,7 @@ class Store:
         return self._set(item_id, "note", clean_note(note))
 
     def duplicate(self, item_id: str, name: str = "") -> SavedItem:
-        """A copy that belongs to this owner, at first called as the item, with ``(copy)``."""
+        """Return a copy that belongs to this owner, at first called as the item, with ``(copy)``."""
         item, contents = self.find(item_id), self.contents(item_id)
         copied = name or f"{item.name[:100]} (copy)"
         return self.save(NewItem(copied, item.note, contents, item.facts, item.imported))[0]
@@ -249,8 +249,8 @@ class Store:
 FEWEST, MOST = 2, 4
 
 
-def compare(store: Store, ids: Sequence[str]) -> SavedComparison:
-    """The items beside each other; the first is what the others are compared with.
+def compare(store: ResultStore, ids: Sequence[str]) -> SavedComparison:
+    """Return the items beside each other; the first is what the others are compared with.
 
     Raises ``StoreError`` when they are not two to four different items of one kind, or one cannot be read.
     """
@@ -307,8 +307,8 @@ def _bad(why: str, remedy: str) -> StoreError:
 _ARCHIVE = Archive(_bad, LIST_FILE, 1_000_000, 2 * MOST_IN_FILE + 1, smaller="export fewer items at a time")
 
 
-def export_items(store: Store, ids: Sequence[str]) -> bytes:
-    """The items as one file; equal items give equal bytes.
+def export_items(store: ResultStore, ids: Sequence[str]) -> bytes:
+    """Return the items as one file; equal items give equal bytes.
 
     Raises ``StoreError`` when there are none or too many, or one cannot be read.
     """
@@ -335,7 +335,7 @@ def export_items(store: Store, ids: Sequence[str]) -> bytes:
     return _ARCHIVE.write({LIST_FILE: json.dumps(listed.to_json(), indent=1).encode(), **members})
 
 
-def import_items(store: Store, data: bytes) -> tuple[SavedItem, ...]:
+def import_items(store: ResultStore, data: bytes) -> tuple[SavedItem, ...]:
     """Save all items of a file as this owner's; all of them, or none where one is wrong.
 
     Raises ``StoreError`` in one line, whatever ``data`` is.

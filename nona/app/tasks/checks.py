@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nona.app.tasks.desk import CountAsked, Desk, asked_of, scenario_of, sources_of
+from nona.app.tasks.desk import CountAsked, JobContext, asked_of, scenario_of, sources_of
 from nona.cluster.hardware.device import user_devices
 from nona.cluster.hardware.executor import executor_class
 from nona.models.cost.measured import read_measured
@@ -23,7 +23,7 @@ def is_quick(model: PreparedModel) -> bool:
     return sum(len(s.interior) ** 2 for s in model.decomposition.subgraphs) <= QUICK
 
 
-def count_configurations(spec: Mapping[str, Any], desk: Desk) -> ConfigurationCounts:
+def count_configurations(spec: Mapping[str, Any], desk: JobContext) -> ConfigurationCounts:
     """Read, cost and contract a model, and count the configurations of its sub-graphs."""
     desk.emit({"fraction": 0.0, "text": "Reading and contracting the model"})
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, CountAsked)

@@ -17,7 +17,7 @@ from nona.core.text import counted
 from nona.core.units import format_time
 from nona.queries.study.cache import StudyCache
 from nona.queries.study.placing import PlacingProgress, Stage
-from nona.queries.study.preparation import Study, prepare
+from nona.queries.study.preparation import PreparedSystem, prepare
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
@@ -39,7 +39,7 @@ def processes(work: int, few: int) -> int:
 
 
 @dataclass
-class Desk:
+class JobContext:
     """``emit`` sends a line to the waiting session; ``check`` raises ``Cancelled`` when none waits."""
 
     emit: Callable[[Message], None]
@@ -71,7 +71,7 @@ class Desk:
 
 
 def asked_of(spec: Mapping[str, Any], of: type[Asked]) -> Asked:
-    """The part of a job's description that asks for more than the scenario says."""
+    """Return the part of a job's description that asks for more than the scenario says."""
     try:
         return of.from_json({name: spec[name] for name in of.model_fields})
     except (KeyError, ValidationError):
@@ -88,7 +88,7 @@ def sources_of(spec: Mapping[str, Any]) -> Sources:
     return Sources(Path(spec["uploads"]) if spec.get("uploads") else None, confined=True)
 
 
-def study_of(spec: Mapping[str, Any], desk: Desk) -> Study:
+def study_of(spec: Mapping[str, Any], desk: JobContext) -> PreparedSystem:
     desk.emit({"fraction": 0.0, "text": "Reading and contracting the models", "phase": MODELS})
     prepared = prepare(scenario_of(spec), sources_of(spec), desk.cache)
     desk.emit({"phase": ""})
@@ -112,7 +112,7 @@ class PlacingWatch:
 
     def __init__(
         self,
-        desk: Desk,
+        desk: JobContext,
         first: float = 0.0,
         last: float = 1.0,
         before: str = "",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from nona.app.tasks.desk import Desk, PlacingWatch, scenario_of, sources_of
+from nona.app.tasks.desk import JobContext, PlacingWatch, scenario_of, sources_of
 from nona.language.results import LanguagePlan, LanguagePlanned, LanguageRun
 from nona.language.study.engines import prepare_language
 from nona.language.study.following import Following
@@ -16,7 +16,7 @@ from nona.queries.study.shipped import now_text
 from nona.scenario.provenance import about_scenario
 
 
-def simulate_requests(spec: Mapping[str, Any], desk: Desk) -> LanguageRun:
+def simulate_requests(spec: Mapping[str, Any], desk: JobContext) -> LanguageRun:
     """Simulate the scenario's requests to language models under its routers."""
     scenario = scenario_of(spec)
     study = prepare_language(scenario, sources_of(spec))
@@ -30,7 +30,7 @@ def simulate_requests(spec: Mapping[str, Any], desk: Desk) -> LanguageRun:
     return language_outcome(scenario, result, now_text())
 
 
-def plan_requests(spec: Mapping[str, Any], desk: Desk) -> LanguagePlanned:
+def plan_requests(spec: Mapping[str, Any], desk: JobContext) -> LanguagePlanned:
     """Find what to buy for the scenario's requests to language models."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     about = about_scenario(scenario, scenario, now_text())

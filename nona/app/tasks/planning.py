@@ -18,7 +18,7 @@ from nona.queries.study.facts import about
 from nona.queries.study.placement_outcome import placement_outcome
 from nona.queries.study.placements import Comparison, compare, is_solved
 from nona.queries.study.placing import PlacingProgress, SearchSteps
-from nona.queries.study.preparation import Study
+from nona.queries.study.preparation import PreparedSystem
 from nona.queries.study.shipped import now_text
 
 READ, COMPARE = 0.1, 0.9  # shares of the work that are done by then, about
@@ -31,7 +31,7 @@ class _Search:
     that the page shows of the best so far: what is left when the job is cancelled.
     """
 
-    def __init__(self, prepared: Study, desk: task_desk.Desk) -> None:
+    def __init__(self, prepared: PreparedSystem, desk: task_desk.JobContext) -> None:
         self._prepared, self._desk = prepared, desk
         self._others: SolvedPlacement | None = None  # the first outcome, with local and spread
         self.found = SearchSteps()
@@ -60,7 +60,7 @@ class _Search:
         return solved
 
 
-def place_scenario(spec: Mapping[str, Any], desk: task_desk.Desk) -> SolvedPlacement:
+def place_scenario(spec: Mapping[str, Any], desk: task_desk.JobContext) -> SolvedPlacement:
     """Solve, compare with local and spread, show the working; the best so far is reported on the way."""
     prepared = task_desk.study_of(spec, desk)
     search = _Search(prepared, desk)
@@ -79,8 +79,8 @@ def place_scenario(spec: Mapping[str, Any], desk: task_desk.Desk) -> SolvedPlace
 REPORT_EVERY_S = 0.5
 
 
-def plan_purchase(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.PlanOutcome:
-    """The plan of the scenario; what is known so far is the job's ``live`` and ``best``."""
+def plan_purchase(spec: Mapping[str, Any], desk: task_desk.JobContext) -> planning.PlanOutcome:
+    """Return the plan of the scenario; what is known so far is the job's ``live`` and ``best``."""
     prepared, made_at = task_desk.study_of(spec, desk), now_text()
 
     def told(report: planning.PlanReport, progress: PlanProgress) -> None:
@@ -97,8 +97,8 @@ def plan_purchase(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.Pla
     return plan_outcome(prepared, report, made_at)
 
 
-def does_it_hold(spec: Mapping[str, Any], desk: task_desk.Desk) -> planning.HoldsOutcome:
-    """The cluster as it stands under one scheduler; what is known so far is ``live`` and ``best``."""
+def does_it_hold(spec: Mapping[str, Any], desk: task_desk.JobContext) -> planning.HoldsOutcome:
+    """Return the cluster as it stands under one scheduler; what is known so far is ``live`` and ``best``."""
     prepared, made_at = task_desk.study_of(spec, desk), now_text()
 
     def outcome(report: planning.HoldsReport) -> planning.HoldsOutcome:

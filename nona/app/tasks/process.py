@@ -60,9 +60,9 @@ def main() -> int:
             out.write(json.dumps(message) + "\n")
             out.flush()
 
-    from nona.app.tasks.serving import Server
+    from nona.app.tasks.serving import WorkerLoop
 
-    server = Server(inbox.stopped, write)
+    server = WorkerLoop(inbox.stopped, write)
     write({"ready": True})
     while True:
         spec = _next(inbox, server)
@@ -81,7 +81,7 @@ def _give_way() -> None:
 
 
 def _next(inbox: Inbox, server: Any) -> dict[str, Any]:
-    """The next job; while there is none, the compiled engine is loaded as soon as it exists."""
+    """Return the next job; while there is none, the compiled engine is loaded as soon as it exists."""
     while True:
         if inbox.jobs.empty():
             server.load()
@@ -92,7 +92,7 @@ def _next(inbox: Inbox, server: Any) -> dict[str, Any]:
 
 
 def _bytes() -> int:
-    """The most memory that this process has used so far; 0 where that is not known.
+    """Return the most memory that this process has used so far; 0 where that is not known.
 
     On Linux from ``VmHWM``: ``ru_maxrss`` begins with what the parent used when it started this process.
     """

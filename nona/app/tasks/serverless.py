@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nona.app.tasks.desk import Desk, WaysAsked, asked_of, processes, scenario_of, sources_of
+from nona.app.tasks.desk import JobContext, WaysAsked, asked_of, processes, scenario_of, sources_of
 from nona.queries.study.shipped import now_text
 from nona.serverless import results as serverless
-from nona.serverless.chart_data import PlatformLive, PolicySoFar, ServerlessOutcome, Snapshot
+from nona.serverless.chart_data import PlatformLive, PlatformSnapshot, PolicySoFar, ServerlessOutcome
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.replications import make_ready
 from nona.serverless.results import NodesReport, NodesRequest, OverReport, OverRequest
@@ -40,7 +40,7 @@ class PlatformWatch:
         self._at_s: dict[str, float] = dict.fromkeys(policies, 0.0)
         self._done: dict[str, float] = dict.fromkeys(policies, 0.0)
         self._focus = ""
-        self._shown: Snapshot | None = None
+        self._shown: PlatformSnapshot | None = None
         self._applications = tuple((a.name, tuple(a.stage_names)) for a in system.applications)
         self._nodes = tuple((node.vcpus, node.gpus * node.vgpus) for node in system.invokers)
 
@@ -54,7 +54,7 @@ class PlatformWatch:
         if not self._focus or self._done[self._focus] >= 0.99 or self._focus == name:
             self._focus, self._shown = name, now
 
-    def _add(self, name: str, now: Snapshot, fraction: float) -> None:
+    def _add(self, name: str, now: PlatformSnapshot, fraction: float) -> None:
         held_vcpus, held_vgpus = self._vcpus - sum(now.free_vcpus), self._vgpus - sum(now.free_vgpus)
         hourly = held_vcpus * self._prices.vcpu_hour + held_vgpus * self._prices.vgpu_hour
         self._paid[name] += (now.time_s - self._at_s[name]) * hourly / HOUR_S
@@ -85,13 +85,13 @@ LIVE_EVERY_S = 1.0  # of curves
 FEW_CALLS = 6000  # in all runs: below, processes of their own cost more than they save
 
 
-def _begin(desk: Desk) -> None:
+def _begin(desk: JobContext) -> None:
     """Compile the engine where that was never done on this machine."""
     make_ready()
     desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
 
 
-def run_serverless(spec: Mapping[str, Any], desk: Desk) -> ServerlessOutcome:
+def run_serverless(spec: Mapping[str, Any], desk: JobContext) -> ServerlessOutcome:
     scenario, sources = scenario_of(spec), sources_of(spec)
     _begin(desk)
     system = prepare_serverless(scenario, sources)
@@ -116,7 +116,7 @@ def run_serverless(spec: Mapping[str, Any], desk: Desk) -> ServerlessOutcome:
     return outcome
 
 
-def compare_ways(spec: Mapping[str, Any], desk: Desk) -> serverless.WaysReport:
+def compare_ways(spec: Mapping[str, Any], desk: JobContext) -> serverless.WaysReport:
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, WaysAsked)
     _begin(desk)
     results = comparisons.compare_sharing(
@@ -134,7 +134,7 @@ def compare_ways(spec: Mapping[str, Any], desk: Desk) -> serverless.WaysReport:
     return serverless.WaysReport(policy=asked.policy, reports=reports)
 
 
-def find_nodes(spec: Mapping[str, Any], desk: Desk) -> NodesReport:
+def find_nodes(spec: Mapping[str, Any], desk: JobContext) -> NodesReport:
     asked, told = asked_of(spec, NodesRequest), 0
 
     def tell(fraction: float, text: str, report: Callable[[], NodesReport]) -> None:
@@ -151,7 +151,7 @@ def find_nodes(spec: Mapping[str, Any], desk: Desk) -> NodesReport:
     )
 
 
-def run_over(spec: Mapping[str, Any], desk: Desk) -> OverReport:
+def run_over(spec: Mapping[str, Any], desk: JobContext) -> OverReport:
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OverRequest)
     calls = asked.jobs * asked.replications * len(asked.values) * len(asked.schedulers)
     workers, tell = processes(calls, FEW_CALLS), partial(desk.tell, every_s=LIVE_EVERY_S)

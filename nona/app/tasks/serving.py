@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from nona.app.jobs.kinds import KINDS
-from nona.app.tasks.desk import Desk
+from nona.app.tasks.desk import JobContext
 from nona.core.compiled.build import is_ready
 from nona.core.compiled.families import FAMILIES, prepare_in_background
 from nona.core.errors import NonaError
@@ -17,7 +17,7 @@ from nona.queries.simulation.run import Cancelled
 from nona.queries.study.cache import StudyCache
 
 
-def run_task(spec: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+def run_task(spec: Mapping[str, Any], desk: JobContext) -> dict[str, Any]:
     """Run the job that ``spec`` describes: its ``kind``, ``scenario``, ``uploads``, ``folder``."""
     task = KINDS.find(str(spec.get("kind"))).task()
     with _compiling_told(desk):
@@ -29,7 +29,7 @@ COMPILING = "Compiling machine code for this machine, once: a minute or two"
 
 
 @contextmanager
-def _compiling_told(desk: Desk) -> Iterator[None]:
+def _compiling_told(desk: JobContext) -> Iterator[None]:
     """Report it while code is compiled that is not yet kept on disk."""
     from numba.core import event  # Numba takes most of a second to import
 
@@ -44,7 +44,7 @@ def _compiling_told(desk: Desk) -> Iterator[None]:
         yield
 
 
-class Server:
+class WorkerLoop:
     """Runs jobs one after the other; holds nothing from one to the next but caches keyed by content."""
 
     def __init__(self, stopped: set[str], write: Callable[[dict[str, Any]], None]) -> None:
@@ -78,7 +78,7 @@ class Server:
         self._write({"id": job, "bytes": used_bytes(), **last})
         return fit
 
-    def _desk(self, job: str) -> Desk:
+    def _desk(self, job: str) -> JobContext:
         def check() -> None:
             if job in self._stopped:
                 raise Cancelled
@@ -87,4 +87,4 @@ class Server:
             check()
             self._write({"id": job, **message})
 
-        return Desk(emit, check, self._cache)
+        return JobContext(emit, check, self._cache)

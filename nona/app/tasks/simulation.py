@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nona.app.tasks.desk import Desk, PlacingWatch, asked_of, processes, sources_of, study_of
+from nona.app.tasks.desk import JobContext, PlacingWatch, asked_of, processes, sources_of, study_of
 from nona.core.compiled.build import is_ready
 from nona.core.compiled.families import compiling
 from nona.core.document import Document
@@ -24,9 +24,9 @@ from nona.queries.study import placements, simulation
 from nona.queries.study.exports import write_simulation
 from nona.queries.study.facts import about
 from nona.queries.study.outcome import TIMELINE_JOBS, simulated_run, simulation_outcome
-from nona.queries.study.preparation import Study
+from nona.queries.study.preparation import PreparedSystem
 from nona.queries.study.shipped import now_text
-from nona.queries.sweeps.bench import How
+from nona.queries.sweeps.bench import SweepRunOptions
 from nona.queries.sweeps.results import GridOutcome, GridRequest, SweepOutcome, SweepRequest
 from nona.queries.sweeps.run import sweep, sweep_grid
 
@@ -51,7 +51,7 @@ class _Watch:
     The job's ``live`` is that of a :class:`~nona.queries.chart_data.LiveRun`.
     """
 
-    def __init__(self, prepared: Study, desk: Desk) -> None:
+    def __init__(self, prepared: PreparedSystem, desk: JobContext) -> None:
         scenario, self._desk, self._last = prepared.scenario, desk, 0.0
         spec = scenario.simulation
         names = [s.name for s in scenario.schedulers]
@@ -80,7 +80,7 @@ class _Watch:
         return self._start.model_copy(update=news)
 
 
-def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> SimulatedRun:
+def simulate_scenario(spec: Mapping[str, Any], desk: JobContext) -> SimulatedRun:
     """Run the schedulers, solve the placement when the first one needs it, leave the files of the run.
 
     The result is that of a :class:`~nona.queries.report.report.SimulatedRun`; what has ended by then is
@@ -117,7 +117,9 @@ def simulate_scenario(spec: Mapping[str, Any], desk: Desk) -> SimulatedRun:
 class _Early:
     """Reports what a run that is cancelled leaves, while that takes a small part of the time."""
 
-    def __init__(self, written: Callable[[simulation.SimulationResult], SimulatedRun], desk: Desk) -> None:
+    def __init__(
+        self, written: Callable[[simulation.SimulationResult], SimulatedRun], desk: JobContext
+    ) -> None:
         self._written, self._desk = written, desk
         self._next = time.monotonic() + FIRST_AFTER_S
 
@@ -130,8 +132,8 @@ class _Early:
         self._next = end + (end - begin) * PART
 
 
-def _processes(prepared: Study) -> int:
-    """Processes for a simulation: one, this one, where others would only cost their start."""
+def _processes(prepared: PreparedSystem) -> int:
+    """Return processes for a simulation: one, this one, where others would only cost their start."""
     spec = prepared.scenario.simulation
     jobs = spec.jobs * spec.replications * len(prepared.scenario.schedulers)
     return processes(jobs, FEW_JOBS.get(engine_named(AUTO), 0))
@@ -142,7 +144,7 @@ SLOW_JOBS = 400  # of an engine that answers while the compiled one is being pre
 REPLICATIONS = 8
 
 
-def answer(spec: Mapping[str, Any], desk: Desk) -> QuickAnswer:
+def answer(spec: Mapping[str, Any], desk: JobContext) -> QuickAnswer:
     """Report all schedulers' figures after every replication; the last ones are the result.
 
     The job's ``live``, as its result, is that of a :class:`~nona.queries.results.QuickAnswer`.
@@ -179,17 +181,19 @@ S = TypeVar("S", SweepOutcome, GridOutcome)
 _TELL_EVERY_S = 0.8
 
 
-def sweep_scenario(spec: Mapping[str, Any], desk: Desk) -> SweepOutcome:
+def sweep_scenario(spec: Mapping[str, Any], desk: JobContext) -> SweepOutcome:
     """Sweep one number; raises :class:`NonaError` for values that the scenario does not allow."""
     return _swept(spec, desk, SweepRequest, sweep, SweepOutcome)
 
 
-def sweep_numbers(spec: Mapping[str, Any], desk: Desk) -> GridOutcome:
+def sweep_numbers(spec: Mapping[str, Any], desk: JobContext) -> GridOutcome:
     """Sweep two numbers; raises :class:`NonaError` for values that the scenario does not allow."""
     return _swept(spec, desk, GridRequest, sweep_grid, GridOutcome)
 
 
-def _swept(spec: Mapping[str, Any], desk: Desk, of: type[Q], run: Callable[..., R], outcome: type[S]) -> S:
+def _swept(
+    spec: Mapping[str, Any], desk: JobContext, of: type[Q], run: Callable[..., R], outcome: type[S]
+) -> S:
     request, prepared = asked_of(spec, of), study_of(spec, desk)
     more = {"settings": request, "about": about(prepared, now_text())}
 
@@ -199,5 +203,5 @@ def _swept(spec: Mapping[str, Any], desk: Desk, of: type[Q], run: Callable[..., 
 
         desk.tell(fraction, text, so_far, every_s=_TELL_EVERY_S, keeps=True)
 
-    how = How(engine=AUTO, cache=desk.cache, check=desk.check)
+    how = SweepRunOptions(engine=AUTO, cache=desk.cache, check=desk.check)
     return outcome.like(run(prepared.scenario, request, sources_of(spec), tell, **how), **more)

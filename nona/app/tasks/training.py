@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from nona.app.tasks.desk import Desk, OneMoreAsked, asked_of, processes, scenario_of, sources_of
+from nona.app.tasks.desk import JobContext, OneMoreAsked, asked_of, processes, scenario_of, sources_of
 from nona.core.document import number
 from nona.core.experiments import Key, Shares
 from nona.core.text import counted
@@ -59,7 +59,7 @@ class Watch(ABC, Generic[P]):
             self._place(progress)
 
     @abstractmethod
-    def _moment(self, progress: P) -> tuple[training.Moment, int]:
+    def _moment(self, progress: P) -> tuple[training.RunMoment, int]:
         """The run now, and how many jobs are complete."""
 
     @abstractmethod
@@ -70,7 +70,7 @@ class Watch(ABC, Generic[P]):
         """Another policy is drawn from now on."""
 
     @abstractmethod
-    def live(self) -> training.Live:
+    def live(self) -> training.LivePolicies:
         """All that is known so far."""
 
 
@@ -83,9 +83,9 @@ class TrainingWatch(Watch[TrainingProgress]):
         self._until_s = 0.0
         self._stays: dict[tuple[tuple[int, ...], str, tuple[int, ...], float], training.Stay] = {}
 
-    def _moment(self, progress: TrainingProgress) -> tuple[training.Moment, int]:
+    def _moment(self, progress: TrainingProgress) -> tuple[training.RunMoment, int]:
         mean = number(progress.mean_jct_s)
-        moment = training.Moment(progress.time_s, progress.running, progress.waiting, mean)
+        moment = training.RunMoment(progress.time_s, progress.running, progress.waiting, mean)
         return moment, progress.completed
 
     def _forget(self) -> None:
@@ -128,11 +128,11 @@ class ElasticWatch(Watch[ElasticProgress]):
         self._work: dict[str, tuple[float, float]] = {}
         self._given: Mapping[int, Given] = {}
 
-    def _moment(self, progress: ElasticProgress) -> tuple[training.Moment, int]:
+    def _moment(self, progress: ElasticProgress) -> tuple[training.RunMoment, int]:
         then_s, done = self._work.get(progress.policy, (0.0, 0.0))
         hours = (progress.time_s - then_s) / 3600
         self._work[progress.policy] = (progress.time_s, progress.work)
-        moment = training.Moment(
+        moment = training.RunMoment(
             time_s=progress.time_s,
             running=progress.running,
             waiting=progress.waiting,
@@ -158,7 +158,7 @@ class ElasticWatch(Watch[ElasticProgress]):
 
 
 def _listener(
-    desk: Desk, watch: Watch[P], weights: Mapping[Key, float], in_order: bool
+    desk: JobContext, watch: Watch[P], weights: Mapping[Key, float], in_order: bool
 ) -> Callable[[P], None]:
     """Return the listener to all runs; ``in_order``: when one begins, those before it are complete."""
     shares, order = Shares(weights), list(weights)
@@ -179,7 +179,7 @@ MOST_ROUNDS = 2000  # of each policy, whose priorities are kept
 MOST_ROWS = 60_000  # of priorities that are kept of each policy, about
 
 
-def run_training(spec: Mapping[str, Any], desk: Desk) -> training.TrainingOutcome:
+def run_training(spec: Mapping[str, Any], desk: JobContext) -> training.TrainingOutcome:
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the jobs"})
     system = prepare_training(scenario, sources)
@@ -200,7 +200,7 @@ def run_training(spec: Mapping[str, Any], desk: Desk) -> training.TrainingOutcom
     return outcome_of(result, about_scenario(scenario, scenario, now_text()))
 
 
-def add_one_gpu(spec: Mapping[str, Any], desk: Desk) -> training.OneMoreReport:
+def add_one_gpu(spec: Mapping[str, Any], desk: JobContext) -> training.OneMoreReport:
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OneMoreAsked)
 
     def told(done: float, gpu: str) -> None:
@@ -212,7 +212,7 @@ def add_one_gpu(spec: Mapping[str, Any], desk: Desk) -> training.OneMoreReport:
 SEARCHED = 60.0  # how many times as long a run of a policy that searches takes, about
 
 
-def run_elastic(spec: Mapping[str, Any], desk: Desk) -> ElasticHistory:
+def run_elastic(spec: Mapping[str, Any], desk: JobContext) -> ElasticHistory:
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the jobs"})
     request = elastic_request(scenario, sources)

@@ -38,7 +38,7 @@ SHADES = 10  # steps of the theme's sequential scale, --s0 … --s9
 
 
 def el(tag: str, kind: str = "", *children: Node | None, **attributes: object) -> Node:
-    """An element: its tag, its class, what is in it; ``None`` among the children is left out.
+    """Return an element: its tag, its class, what is in it; ``None`` among the children is left out.
 
     Underscores in names of attributes stand for dashes; two in front make a CSS variable.
 
@@ -61,7 +61,7 @@ def draw(key: str, *nodes: Node) -> None:
 
 
 def colour(number: int) -> str:
-    """The theme's chart colour of that number, as a value for CSS.
+    """Return the theme's chart colour of that number, as a value for CSS.
 
     >>> colour(11)
     'var(--c1)'
@@ -92,13 +92,13 @@ class PolicyLine(NamedTuple):
 
 
 def panel(title: str, now: str, alt: str, *inside: Node | None) -> Node:
-    """A framed part; ``now`` stands beside its title, ``alt`` says what is seen."""
+    """Return a framed part; ``now`` stands beside its title, ``alt`` says what is seen."""
     heading = el("h4", "", f"{title} ", el("span", "note", now))
     return el("div", "panel", heading, *inside, role="img", aria_label=alt)
 
 
 def policies_panel(note: str, alt: str, headings: Sequence[str], rows: Sequence[PolicyLine]) -> Node:
-    """A row for each policy: its curve under the first of the ``headings``, then its numbers."""
+    """Return a row for each policy: its curve under the first of the ``headings``, then its numbers."""
     cells = [el("span", "note"), *(el("span", "note", text) for text in headings)]
     for row in rows:
         kind = "" if row.numbers else "waiting"

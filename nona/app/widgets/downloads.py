@@ -65,7 +65,7 @@ Files = Mapping[str, Sequence[Download]]
 
 
 def file_stem(name: str) -> str:
-    """The prefix of files: the name of a scenario or run, which is no path.
+    """Return the prefix of files: the name of a scenario or run, which is no path.
 
     >>> file_stem("chat 40/s")
     'chat_40-s'
@@ -76,7 +76,7 @@ def file_stem(name: str) -> str:
 def reports(
     about: About, report: Document, html: Callable[[], str] | None, command: str, ending: str = "report"
 ) -> list[Download]:
-    """The files that a result has: a page to read, where there is one, its JSON, its scenario."""
+    """Return the files that a result has: a page to read, where there is one, its JSON, its scenario."""
     name = file_stem(about.name)
     page = Download(
         "HTML report",
@@ -102,7 +102,7 @@ def reports(
 
 
 def frame_files(label: str, text: str, stem: str, frame: Callable[[], pd.DataFrame]) -> list[Download]:
-    """A table as CSV and as Parquet."""
+    """Return a table as CSV and as Parquet."""
     return [
         Download(f"{label} (CSV)", text, f"{stem}.csv", lambda: csv_bytes(frame())),
         Download(f"{label} (Parquet)", text, f"{stem}.parquet", lambda: parquet_bytes(frame())),

@@ -84,7 +84,7 @@ def unbroken(text: str) -> str:
 
 
 def label_text(text: str) -> str:
-    """A name for the label of a field, which browsers also read out as it is written.
+    """Return a name for the label of a field, which browsers also read out as it is written.
 
     Only signs that Markdown would take are escaped, so that ordinary names stay what they are.
 
@@ -102,7 +102,7 @@ WHOLE = "%.0f"  # Streamlit's fields for integers read 1e9 as 1
 
 
 def nearest(value: float) -> int:
-    """The nearest whole number, halves upwards, as fields show it.
+    """Return the nearest whole number, halves upwards, as fields show it.
 
     >>> nearest(2.5), nearest(3.4)
     (3, 3)
@@ -122,7 +122,7 @@ def whole(
     on_change: Callable[[], None] | None = None,
     **more: Any,
 ) -> int:
-    """A number field for a whole number that is no part of the scenario; the browser says its rule.
+    """Return a number field for a whole number that is no part of the scenario; the browser says its rule.
 
     The state of its ``key`` is a float; what is typed between two numbers becomes the nearer one.
     """
@@ -153,13 +153,13 @@ def button(
     hint: str = "",
     **more: Any,
 ) -> bool:
-    """A button that calls ``on_click`` with ``args``; ``icon`` is the name of a Material symbol."""
+    """Return a button that calls ``on_click`` with ``args``; ``icon`` is the name of a Material symbol."""
     symbol = f":material/{icon}:" if icon else None
     return st.button(label, key, hint or None, on_click, args, icon=symbol, **more)
 
 
 def acting(key: str, act: Callable[[Any], object]) -> dict[str, Any]:
-    """The key of a widget, and the callback that gives the value chosen there, if any, to ``act``."""
+    """Return the key of a widget, and the callback that gives the value chosen there, if any, to ``act``."""
 
     def changed() -> None:
         if (value := st.session_state[key]) is not None:
@@ -190,7 +190,10 @@ def share_to_keep(key: str, hint: str) -> float:
 
 
 def one_of(label: str, options: Sequence[T], key: str, hint: str, first: T | None = None, **more: Any) -> T:
-    """The chosen one of a few, side by side; ``key`` is one that is kept, ``first`` the choice at first."""
+    """Return the chosen one of a few, side by side.
+
+    ``key`` is one that is kept, ``first`` the choice at first.
+    """
     chosen = st.segmented_control(
         label,
         options,
@@ -225,7 +228,7 @@ def upload(
 
 
 def stored_name(name: str, ending: str) -> str:
-    """The name under which a table is kept; its ending distinguishes it from other tables.
+    """Return the name under which a table is kept; its ending distinguishes it from other tables.
 
     >>> stored_name("a/times.csv", ".measured.csv"), stored_name("times.measured.csv", ".measured.csv")
     ('times.measured.csv', 'times.measured.csv')
@@ -238,7 +241,10 @@ def stored_name(name: str, ending: str) -> str:
 def choose_one(
     label: str, options: Sequence[str], key: str, hint: str, first: str | None = None, **more: Any
 ) -> str:
-    """The chosen one of ``options``; ``key`` is one that is kept, ``first`` the choice until there is one."""
+    """Return the chosen one of ``options``.
+
+    ``key`` is one that is kept, ``first`` the choice until there is one.
+    """
     if options and st.session_state.get(key) not in options:
         st.session_state.pop(key, None)
     begin = options.index(first) if first in options else 0
@@ -283,7 +289,10 @@ def summary_bar(
 
 
 def _style(key: str, hidden: bool) -> str:
-    """The line starts at the left; folded fields are drawn, but neither seen nor reached by keyboard."""
+    """Return the line starts at the left.
+
+    Folded fields are drawn, but neither seen nor reached by keyboard.
+    """
     button = f".st-key-{key}-line button"
     line = f"{button}, {button} > * {{ justify-content: flex-start; text-align: left; width: 100% }}"
     line_in_row = f".st-key-{key}-row > :is(.st-key-{key}-line, :has(.st-key-{key}-line))"
@@ -295,7 +304,7 @@ def _style(key: str, hidden: bool) -> str:
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:
-    """The first names, and how many more there are.
+    """Return the first names, and how many more there are.
 
     >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
     ('a, b', 'a, b, c and 2 more')
@@ -309,7 +318,7 @@ AT_ONCE = 20
 
 
 def shown_at_once(total: int, key: str, what: str) -> range:
-    """The places of the entries that stand on the page now; a long list gets a widget to choose them.
+    """Return the places of the entries that stand on the page now; a long list gets a widget to choose them.
 
     ``total``: how many entries there are. ``key``: of the widget; the choice lasts as long as the session.
     ``what``: the entries, in the plural.

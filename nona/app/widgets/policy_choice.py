@@ -15,7 +15,7 @@ from nona.app.session.state import AppState
 from nona.app.widgets.components import declare
 from nona.app.widgets.fields import button, field_error, label_text, late, nearest, plain, whole
 from nona.core.document import Document
-from nona.core.options import Option, Setting
+from nona.core.options import Option, PolicyOption
 from nona.core.registry import Strategy
 from nona.queries.schedulers.base import FAMILY_TITLES, VIEW_MEANINGS, Scheduler
 from nona.queries.schedulers.registry import SCHEDULERS, USUAL
@@ -53,7 +53,7 @@ class SchedulerPicker(Document):
 
 
 def _picker_entries(others: Iterable[str] = ()) -> tuple[PickerEntry, ...]:
-    """The usual schedulers; research, family by family; then ``others`` that are not registered.
+    """Return the usual schedulers; research, family by family; then ``others`` that are not registered.
 
     >>> [e.name for e in _picker_entries(["gone"]) if not e.research][-2:]
     ['expert', 'gone']
@@ -93,7 +93,7 @@ def _with_unknown(entries: Sequence[PickerEntry], names: Iterable[str]) -> tuple
 
 
 def policy_entries(policies: Mapping[str, Strategy], family: str) -> tuple[PickerEntry, ...]:
-    """The policies of a registry as the choice lists them."""
+    """Return the policies of a registry as the choice lists them."""
     return tuple(_entry(policy, family) for policy in policies.values())
 
 
@@ -127,7 +127,7 @@ def scheduler_picker(
 
 
 def _message(key: str) -> tuple[tuple[str, ...], int] | None:
-    """The names that the browser sent last, and the message's number; ``None`` if it sent none."""
+    """Return the names that the browser sent last, and the message's number; ``None`` if it sent none."""
     picker_state = st.session_state.get(key)
     message = picker_state.get("chosen") if picker_state is not None else None
     if not isinstance(message, list) or len(message) != 2 or not isinstance(message[0], list):
@@ -195,12 +195,14 @@ def option_popover(state: AppState, key: str, path: PlacePath, strategies: Mappi
                 _options(state, path, entry, _settings(strategies[entry.name]))
 
 
-def _settings(declared: Strategy) -> dict[str, Setting]:
-    """The options that have a field here; others have a form of their own."""
+def _settings(declared: Strategy) -> dict[str, PolicyOption]:
+    """Return the options that have a field here; others have a form of their own."""
     return {name: setting for name, setting in declared.settings.items() if setting.kind is not object}
 
 
-def _options(state: AppState, path: PlacePath, entry: NamedSpec, settings: Mapping[str, Setting]) -> None:
+def _options(
+    state: AppState, path: PlacePath, entry: NamedSpec, settings: Mapping[str, PolicyOption]
+) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown(f"**{plain(entry.name)}**", width="content")
         if entry.options:
@@ -215,7 +217,7 @@ def _take_defaults(state: AppState, path: PlacePath, policy: str) -> None:
     state.change(path, with_options(at(state.scenario, path), policy, {}))
 
 
-def _field(state: AppState, path: PlacePath, entry: NamedSpec, name: str, setting: Setting) -> None:
+def _field(state: AppState, path: PlacePath, entry: NamedSpec, name: str, setting: PolicyOption) -> None:
     default, most = setting.default, min(setting.most, 2**31)
     label = _label(setting.text)
     hint = f"`{name}`: {plain(setting.text)}. Default: {plain(_text(default))}."
@@ -246,7 +248,7 @@ def _field(state: AppState, path: PlacePath, entry: NamedSpec, name: str, settin
 
 
 def _label(text: str) -> str:
-    """The beginning of what an option does, as its label.
+    """Return the beginning of what an option does, as its label.
 
     >>> _label("seconds between two divisions (assumed)"), _label("the largest batch; 0: none is made")
     ('Seconds between two divisions', 'The largest batch')
@@ -266,7 +268,7 @@ Entries = list[dict[str, Any]]
 def with_option(
     entries: Sequence[NamedSpec], policy: str, name: str, value: Option, default: Option
 ) -> Entries:
-    """The policies with one option of one of them set; one at its default is left out."""
+    """Return the policies with one option of one of them set; one at its default is left out."""
     own = dict(next((e.options for e in entries if e.name == policy), {}))
     own[name] = _parsed(value, default)
     if own[name] == default:
@@ -275,7 +277,7 @@ def with_option(
 
 
 def with_options(entries: Sequence[NamedSpec], policy: str, options: Mapping[str, Any]) -> Entries:
-    """The policies with these options of one of them."""
+    """Return the policies with these options of one of them."""
     return [{"name": e.name, "options": options if e.name == policy else e.options} for e in entries]
 
 

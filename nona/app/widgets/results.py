@@ -14,7 +14,7 @@ import streamlit as st
 from nona.app.widgets.downloads import download_button
 from nona.app.widgets.fields import plain, unbroken
 from nona.core.figures import finished
-from nona.core.tables import Filled, csv_bytes, parquet_bytes
+from nona.core.tables import FilledTable, csv_bytes, parquet_bytes
 from nona.core.text import Finding
 
 
@@ -70,12 +70,12 @@ def titled(figure: go.Figure, title: str, key: str, alt: str, **options: Any) ->
 
 
 def chart(figure: go.Figure, title: str, key: str, alt: str, **options: Any) -> Any:
-    """The same in a frame of its own."""
+    """Return the same in a frame of its own."""
     with st.container(border=True, key=f"chart-{key}"):
         return titled(figure, title, key, alt, **options)
 
 
-def table(rows: Filled, key: str, alt: str, name: str = "", files: bool = True, **options: Any) -> Any:
+def table(rows: FilledTable, key: str, alt: str, name: str = "", files: bool = True, **options: Any) -> Any:
     """Show ``rows`` with downloads as CSV and Parquet, which have all of its columns.
 
     ``alt`` says in words what the table holds; the files are called ``name``, by default ``key``; of a wide
@@ -101,7 +101,7 @@ def table(rows: Filled, key: str, alt: str, name: str = "", files: bool = True, 
     return answer
 
 
-def _configured(rows: Filled) -> dict[str, Any]:
+def _configured(rows: FilledTable) -> dict[str, Any]:
     return {
         c.heading: st.column_config.Column(help=c.help or None, width=c.width)
         for c in rows.columns
@@ -121,5 +121,5 @@ def _every_column(key: str, others: Sequence[str]) -> bool:
     )
 
 
-def _made(make: Callable[[pd.DataFrame], bytes], rows: Filled) -> bytes:
+def _made(make: Callable[[pd.DataFrame], bytes], rows: FilledTable) -> bytes:
     return make(rows.numbers())

@@ -127,7 +127,7 @@ class Shell(click.Choice[str]):
     """A shell that can be completed; another is refused with the ones that can."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The shell; a usage error in one line for anything else."""
+        """Return the shell; a usage error in one line for anything else."""
         if value not in SHELLS:
             raise click.UsageError(f"shell {value!r} is not known; give one of {', '.join(SHELLS)}", ctx)
         return value

@@ -22,7 +22,7 @@ from nona.cli.declared import (
     option,
     setting,
 )
-from nona.cli.parameters import PRICE, Share, Whole
+from nona.cli.parameters import PRICE, ShareParameter, Whole
 
 EXAMPLE = "background.network.utilization"
 
@@ -52,7 +52,9 @@ class SweepOptions:
         "a second number: --key is swept at each of its values, without edges of stability", metavar="KEY"
     )
     second_values: str | None = option("its values, written as those of --values", metavar="V")
-    target: float = option("share of the SLOs to keep (default 99%)", Share(), default="99%", metavar="SHARE")
+    target: float = option(
+        "share of the SLOs to keep (default 99%)", ShareParameter(), default="99%", metavar="SHARE"
+    )
     scheduler: tuple[str, ...] = option(
         "scheduler to run, or policy of a serverless scenario, see `nona schedulers`; repeat for several",
         known.SWEPT,
@@ -80,7 +82,9 @@ class CapacityOptions:
     """``nona capacity``."""
 
     scenario: str = SCENARIO
-    hit: float = option("share of the SLOs to keep (default 99%)", Share(), default="99%", metavar="SHARE")
+    hit: float = option(
+        "share of the SLOs to keep (default 99%)", ShareParameter(), default="99%", metavar="SHARE"
+    )
     group: int = option("index of the entry of cluster.servers to size (default 0)", Whole(), default=0)
     gpu: tuple[str, ...] = option(
         "device to try in that entry; repeat for several", known.DEVICE, metavar="D"
@@ -115,8 +119,8 @@ class PlanOptions:
     survive: str | None = setting("plan.survive", known.SURVIVED, metavar="FAILURE")
     growth: str | None = setting("plan.growth", metavar="SHARE/TIME")
     profile: Path | None = option("CSV with the traffic by hour of the week", FILE, metavar="FILE")
-    confidence: float | None = setting("plan.confidence", Share(), metavar="SHARE")
-    hit: float | None = setting("plan.hit", Share(), metavar="SHARE")
+    confidence: float | None = setting("plan.confidence", ShareParameter(), metavar="SHARE")
+    hit: float | None = setting("plan.hit", ShareParameter(), metavar="SHARE")
     most: int | None = setting("plan.most", COUNT)
     present: bool = option(
         "judge the cluster as it stands instead: does it hold, until which traffic, without which servers"

@@ -23,7 +23,7 @@ from nona.cli.declared import (
     option,
     setting,
 )
-from nona.cli.parameters import ASSIGNED, Share, Whole
+from nona.cli.parameters import ASSIGNED, ShareParameter, Whole
 
 
 def _warmup(text: str) -> str | int:
@@ -156,12 +156,15 @@ class ServerlessOptions:
         metavar="V",
     )
     target: float = option(
-        "with --over: share of the SLOs to keep (default 99%)", Share(), default="99%", metavar="SHARE"
+        "with --over: share of the SLOs to keep (default 99%)",
+        ShareParameter(),
+        default="99%",
+        metavar="SHARE",
     )
     values_only: bool = option("with --over: no search for knees between the values")
     nodes_for: float | None = option(
         "find the fewest nodes with which each policy keeps this share of the SLOs, e.g. 99%",
-        Share(),
+        ShareParameter(),
         metavar="SHARE",
     )
     times: tuple[tuple[str, str], ...] = option(

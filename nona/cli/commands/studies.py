@@ -11,14 +11,14 @@ import click
 
 from nona.cli import known
 from nona.cli.declared import CONTEXT, CSV, ENGINE, HTML, JSON, SHIPPED, WORKERS, Command, group, option
-from nona.cli.output import ProgressLine, emit
-from nona.cli.parameters import DECIMAL, Quantity, Share, Whole
+from nona.cli.output import ProgressReport, emit
+from nona.cli.parameters import DECIMAL, Quantity, ShareParameter, Whole
 from nona.core.registry import load
 from nona.queries.study.shipped import choices, option_name
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class ShippedStudy:
     """A study that ships: the places of its settings' class, its run and its result's type.
 
     The module of its name in ``evidence.reports`` presents it; ``rows`` is the function there that makes the
@@ -37,12 +37,12 @@ class Study:
     parallel: bool = True
 
     def report(self, function: str) -> Any:
-        """A function of the module that presents it."""
+        """Return a function of the module that presents it."""
         return load(f"evidence.reports.{self.name.replace('-', '_')}:{function}")
 
 
 STUDIES = (
-    Study(
+    ShippedStudy(
         "paper",
         "the paper's evaluation: 80 servers, five models, every scheduler to its edge of stability",
         "evidence.paper:PaperSettings",
@@ -52,7 +52,7 @@ STUDIES = (
         html="paper_html",
         engine="auto",
     ),
-    Study(
+    ShippedStudy(
         "prediction",
         "the prediction against the simulation, over load, background, locality and models",
         "evidence.prediction_map:MapSettings",
@@ -60,7 +60,7 @@ STUDIES = (
         "nona.queries.study_results:PredictionMap",
         engine="auto",
     ),
-    Study(
+    ShippedStudy(
         "decisions",
         "the placement simulated against the other schedulers: all samples and generated networks",
         "evidence.decisions:DecisionSettings",
@@ -69,21 +69,21 @@ STUDIES = (
         rows="entrants",
         engine="compiled",
     ),
-    Study(
+    ShippedStudy(
         "serverless",
         "ESG and four other policies in the slides' three settings, and what the result depends on",
         "evidence.serverless:StudySettings",
         "evidence.serverless:serverless_study",
         "evidence.policy_results:ServerlessStudy",
     ),
-    Study(
+    ShippedStudy(
         "training",
         "training policies over load and with all jobs at once, compared with Gavel's paper",
         "evidence.training:StudySettings",
         "evidence.training:training_study",
         "evidence.policy_results:TrainingStudy",
     ),
-    Study(
+    ShippedStudy(
         "elastic",
         "elastic training jobs: mean JCT over relative load and over interference",
         "evidence.elastic:ElasticStudySettings",
@@ -107,7 +107,7 @@ def _option_of(one: Field[Any]) -> click.Parameter:
         kind = Whole(min=words.get("least"), max=words.get("most"))
     elif "float" in annotation:
         dimension = words.get("dimension")
-        kind = Share() if dimension == "fraction" else Quantity(dimension) if dimension else DECIMAL
+        kind = ShareParameter() if dimension == "fraction" else Quantity(dimension) if dimension else DECIMAL
     text, default = words["text"], None
     if not (one.default is None or isinstance(one.default, bool | tuple)):
         text, default = f"{text} (default {one.default:g})", one.default
@@ -119,7 +119,7 @@ def _option_of(one: Field[Any]) -> click.Parameter:
 class StudyCommand(Command):
     """The command of a study; its options are read from the study's settings when they are first needed."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: ShippedStudy) -> None:
         self.study, self._params = study, list[click.Parameter]()
         super().__init__(
             study.name,
@@ -163,7 +163,7 @@ class StudyCommand(Command):
 
             result = stored_result(load(study.result))
         else:
-            wanted, line = {name: value for name, value in given.items() if value != ()}, ProgressLine()
+            wanted, line = {name: value for name, value in given.items() if value != ()}, ProgressReport()
             result = load(study.run)(
                 load(study.settings)(**wanted),
                 on_progress=lambda fraction, text: line.tell(text, fraction),
@@ -175,7 +175,7 @@ class StudyCommand(Command):
         _write_files(study, result, csv, html)
 
 
-def _write_files(study: Study, result: Any, csv: Path | None, html: Path | None) -> None:
+def _write_files(study: ShippedStudy, result: Any, csv: Path | None, html: Path | None) -> None:
     from nona.core.output_files import write_text
 
     if csv is not None:

@@ -23,7 +23,7 @@ from nona.cli.declared import (
     option,
     setting,
 )
-from nona.cli.parameters import DECIMAL, Quantity, Share, Whole
+from nona.cli.parameters import DECIMAL, Quantity, ShareParameter, Whole
 from nona.core.options import Option
 
 
@@ -121,7 +121,7 @@ class ElasticOptions:
     tick: int | None = setting("training.elastic.tick", Whole(min=1), metavar="SECONDS")
     restart: int | None = setting("training.elastic.restart", Whole(min=0), metavar="SECONDS")
     load: float | None = setting("training.elastic.load", DECIMAL)
-    interference: float | None = setting("training.elastic.interference", Share())
+    interference: float | None = setting("training.elastic.interference", ShareParameter())
     background: float | None = option(
         "jobs on several nodes exchange gradients over a link, of which others use this part",
         DECIMAL,

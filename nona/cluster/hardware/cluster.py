@@ -16,14 +16,14 @@ from nona.core.errors import HardwareError
 Discipline = Literal["fifo", "processor-sharing"]
 
 
-class RacksSpec(Protocol):
+class RacksDescription(Protocol):
     """Racks of a cluster description: ``size`` servers each, and their ``uplink``."""
 
     size: int
     uplink: float
 
 
-class NetworkSpec(Protocol):
+class NetworkDescription(Protocol):
     """The network of a cluster description."""
 
     capacity: float
@@ -32,7 +32,7 @@ class NetworkSpec(Protocol):
     nic: float | None
 
     @property
-    def racks(self) -> RacksSpec | None: ...
+    def racks(self) -> RacksDescription | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ link; give nic.
         return self.nic is not None
 
     @classmethod
-    def from_spec(cls, spec: NetworkSpec) -> Network:
+    def from_spec(cls, spec: NetworkDescription) -> Network:
         racks = None if spec.racks is None else Racks(spec.racks.size, spec.racks.uplink)
         return cls(spec.capacity, spec.latency, spec.discipline, spec.nic, racks)
 
@@ -168,13 +168,13 @@ class GroupSpec(Protocol):
     engine: Any
 
 
-class ClusterSpec(Protocol):
+class ClusterDescription(Protocol):
     """A cluster description, such as that of a scenario."""
 
     @property
     def servers(self) -> Sequence[GroupSpec]: ...
     @property
-    def network(self) -> NetworkSpec: ...
+    def network(self) -> NetworkDescription: ...
     @property
     def devices(self) -> Mapping[str, Mapping[str, Any]]: ...
 
@@ -206,8 +206,11 @@ class Cluster:
             )
 
     @classmethod
-    def from_spec(cls, spec: ClusterSpec, engines: bool = False) -> Cluster:
-        """The servers that a scenario describes; those of ``engines``, which run no tasks, if asked for."""
+    def from_spec(cls, spec: ClusterDescription, engines: bool = False) -> Cluster:
+        """Return the servers that a scenario describes.
+
+        Those of ``engines``, which run no tasks, if asked for.
+        """
         groups = [g for g in spec.servers if engines or g.engine is None]
         if spec.servers and not groups:
             raise HardwareError(

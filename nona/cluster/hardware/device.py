@@ -101,7 +101,7 @@ _STAND_IN: Mapping[Precision, Precision] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class SourcedFact:
     """The source of one figure; ``checked`` is ``yes``, ``recollected`` or ``user``."""
 
     source: str
@@ -143,7 +143,7 @@ class Device:
     memory_efficiency: float | None = None
     mig: str | None = None
     label: str = ""
-    facts: Mapping[str, Fact] = field(default_factory=dict)
+    facts: Mapping[str, SourcedFact] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.name or "/" in self.name or self.name == "*" or not self.name.isprintable():
@@ -183,7 +183,7 @@ class Device:
         return self.peaks[self.precision_used(precision)]
 
     def precision_used(self, precision: Precision) -> Precision:
-        """The precision whose peak counts: ``fp8``/``int8`` → ``fp16`` → ``fp32`` when not stated."""
+        """Return the precision whose peak counts: ``fp8``/``int8`` → ``fp16`` → ``fp32`` when not stated."""
         while precision not in self.peaks:
             precision = _STAND_IN[precision]
         return precision
@@ -197,7 +197,7 @@ class Device:
     def from_mapping(
         cls, attributes: Mapping[str, object], name: str | None = None, base: Device | None = None
     ) -> Device:
-        """A user's own device.
+        """Return a user's own device.
 
         ``attributes``: attribute → value as in ``data/device_attributes.csv``: a text with a unit (``"312
             TFLOP/s"``, ``"40 GB"``), or a plain number in SI units (FLOP/s, bytes, bytes/s).
@@ -227,7 +227,10 @@ class Device:
             if base
         }
         fields |= {"memory_bytes" if k == "memory" else k: v for k, v in values.items()}
-        facts = {**(base.facts if base else {}), **{k: Fact("given by the user", "user") for k in given}}
+        facts = {
+            **(base.facts if base else {}),
+            **{k: SourcedFact("given by the user", "user") for k in given},
+        }
         return cls(name=own, peaks=peaks, facts=facts, **fields)  # type: ignore[arg-type]
 
 
@@ -240,14 +243,14 @@ def _check_positive(device: str, key: str, value: float, most: float) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class LinkKind:
     """A kind of link: bytes/s in one direction, seconds of latency, and the source."""
 
     name: str
     label: str
     capacity: float
     latency_s: float
-    fact: Fact
+    fact: SourcedFact
 
 
 @cache
@@ -264,7 +267,7 @@ def devices() -> Mapping[str, Device]:
 
 
 @cache
-def links() -> Mapping[str, Link]:
+def links() -> Mapping[str, LinkKind]:
     """All links of the catalogue by name.
 
     >>> links()["25gbe"].capacity
@@ -274,18 +277,18 @@ def links() -> Mapping[str, Link]:
     by_name = {}
     for row in shipped_table("nona.cluster.hardware", "data/links.csv"):
         capacity = parse_quantity(f"{row['capacity']} {row['capacity_unit']}", "bandwidth")
-        by_name[row["link"]] = Link(
+        by_name[row["link"]] = LinkKind(
             name=row["link"],
             label=row["label"],
             capacity=_one_direction(capacity, row["kind"], row["link"]),
             latency_s=parse_quantity(f"{row['latency']} {row['latency_unit']}", "time"),
-            fact=Fact(texts[row["source"]], row["checked"]),
+            fact=SourcedFact(texts[row["source"]], row["checked"]),
         )
     return MappingProxyType(by_name)
 
 
 def find_device(name: str, own: Mapping[str, Device] | None = None) -> Device:
-    """The device called ``name`` among the user's own, else in the catalogue.
+    """Return the device called ``name`` among the user's own, else in the catalogue.
 
     Raises ``HardwareError`` when there is none.
     """
@@ -296,7 +299,7 @@ def find_device(name: str, own: Mapping[str, Device] | None = None) -> Device:
 
 
 def user_devices(definitions: Mapping[str, Mapping[str, object]]) -> dict[str, Device]:
-    """The user's own devices; ``base`` names one of the catalogue to start from.
+    """Return the user's own devices; ``base`` names one of the catalogue to start from.
 
     >>> user_devices({"a100-pcie": {"base": "a100-80gb", "bandwidth": "1935 GB/s"}})["a100-pcie"].sms
     108
@@ -331,7 +334,7 @@ def _device(name: str, rows: list[Row]) -> Device:
         else:
             values[key] = int(row["value"]) if key == "sms" else row["value"]
         if row["source"]:
-            facts[key] = Fact(texts[row["source"]], row["checked"])
+            facts[key] = SourcedFact(texts[row["source"]], row["checked"])
     device = Device.from_mapping(values, name)
     return Device(
         **{f: getattr(device, f) for f in Device.__dataclass_fields__ if f != "facts"},
@@ -340,7 +343,7 @@ def _device(name: str, rows: list[Row]) -> Device:
 
 
 def _one_direction(amount: float, kind: str, owner: str) -> float:
-    """The dense, one-way figure; data sheets also print sparse ones and sums of two directions."""
+    """Return the dense, one-way figure; data sheets also print sparse ones and sums of two directions."""
     if kind in ("", "dense", "per-direction"):
         return amount
     if kind in ("sparse", "both-directions"):

@@ -60,7 +60,7 @@ class ExecutorClass:
 
 
 def make_executor_class(device: Device, mig: str | None = None, mps: int | None = None) -> ExecutorClass:
-    """The class for ``device``, one of its MIG slices, or one of ``mps`` clients sharing it.
+    """Return the class for ``device``, one of its MIG slices, or one of ``mps`` clients sharing it.
 
     Raises ``HardwareError`` when the device cannot be sliced so, or more clients share it than MPS admits.
 
@@ -93,7 +93,7 @@ def make_executor_class(device: Device, mig: str | None = None, mps: int | None 
 
 
 def spelled(name: str) -> str:
-    """The name of a class however a file spells it; of one that is not known as it is, after ``/``.
+    """Return the name of a class however a file spells it; of one that is not known as it is, after ``/``.
 
     >>> spelled("a100-40gb:3g"), spelled("mine:half")
     ('a100-40gb/3g.20gb', 'mine/half')
@@ -105,7 +105,7 @@ def spelled(name: str) -> str:
 
 
 def executor_class(name: str, own: Mapping[str, Device] | None = None) -> ExecutorClass:
-    """The class that ``name`` spells, of the user's own devices or the catalogue.
+    """Return the class that ``name`` spells, of the user's own devices or the catalogue.
 
     A slice follows its device after ``/``, or after ``:`` as offers have it; its memory may be left out.
 

@@ -23,7 +23,7 @@ from nona.core.errors import HardwareError
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class SliceProfile:
     """A kind of slice: ``memory_slices`` from one of ``starts`` on the memory axis.
 
     ``memory_bytes`` counts as the catalogue's devices do. A "GB" of their data sheets is 2^30 bytes of
@@ -52,13 +52,13 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class MigBoard:
     """A device that MIG can slice."""
 
     name: str
     memory_slices: int
     compute_slices: int
-    profiles: tuple[Profile, ...]
+    profiles: tuple[SliceProfile, ...]
 
     def full_name(self, name: str) -> str:
         """The name of a slice that may be written without its memory: the standard profile of that size.
@@ -69,8 +69,8 @@ class Board:
         alike = (p.name for p in self.profiles if p.standard and p.name.partition(".")[0] == name)
         return next(alike, name)
 
-    def profile(self, name: str) -> Profile:
-        """The profile called ``name``; raises :class:`~nona.core.errors.HardwareError`.
+    def profile(self, name: str) -> SliceProfile:
+        """Return the profile called ``name``; raises :class:`~nona.core.errors.HardwareError`.
 
         >>> board("a100-40gb").profile("3g.20gb").starts
         (0, 4)
@@ -102,14 +102,14 @@ def assumed(board_name: str) -> str:
 
 
 @cache
-def boards() -> Mapping[str, Board]:
-    profiles: dict[str, list[Profile]] = {}
+def boards() -> Mapping[str, MigBoard]:
+    profiles: dict[str, list[SliceProfile]] = {}
     sizes: dict[str, tuple[int, int]] = {}
     for row in shipped_table("nona.cluster.hardware", "data/mig_profiles.csv"):
         sizes[row["board"]] = (int(row["board_memory_slices"]), int(row["board_compute_slices"]))
         sure = (row["placements_checked"], row["sms_checked"])
         profiles.setdefault(row["board"], []).append(
-            Profile(
+            SliceProfile(
                 name=row["profile"],
                 compute_slices=int(row["compute_slices"]),
                 memory_slices=int(row["memory_slices"]),
@@ -121,11 +121,11 @@ def boards() -> Mapping[str, Board]:
                 checked=next((s for s in sure if s != "yes"), "yes"),
             )
         )
-    return MappingProxyType({n: Board(n, *sizes[n], tuple(p)) for n, p in profiles.items()})
+    return MappingProxyType({n: MigBoard(n, *sizes[n], tuple(p)) for n, p in profiles.items()})
 
 
-def board(name: str) -> Board:
-    """The board called ``name``.
+def board(name: str) -> MigBoard:
+    """Return the board called ``name``.
 
     Raises ``HardwareError`` when there is none.
 
@@ -164,7 +164,7 @@ class MigLayout:
     slices: tuple[Slice, ...]
 
     @property
-    def profiles(self) -> tuple[Profile, ...]:
+    def profiles(self) -> tuple[SliceProfile, ...]:
         return tuple(board(self.board).profile(s.profile) for s in self.slices)
 
     @property
@@ -214,7 +214,7 @@ def legal_layouts(board_name: str, extended: bool = False) -> tuple[MigLayout, .
 
 
 def maximal_layouts(board_name: str) -> tuple[MigLayout, ...]:
-    """The legal layouts of standard slices to which none can be added.
+    """Return the legal layouts of standard slices to which none can be added.
 
     >>> len(maximal_layouts("a100-40gb")), len({layout.text for layout in maximal_layouts("a100-40gb")})
     (19, 14)
@@ -224,7 +224,7 @@ def maximal_layouts(board_name: str) -> tuple[MigLayout, ...]:
 
 @cache
 def parse_layout(text: str, board_name: str) -> MigLayout:
-    """The layout that holds the slices named in ``text``, in any order.
+    """Return the layout that holds the slices named in ``text``, in any order.
 
     All placements are tried, so a legal set of slices is never refused for its order. Among
     several placements the one that strands least is taken, then the first by start. A slice
@@ -265,7 +265,7 @@ of the board 'a100-40gb'; use smaller or fewer slices.
     return min(layouts, key=lambda m: (m.stranded_compute, m.stranded_memory))
 
 
-def _profile(whole: Board, name: str, text: str) -> Profile:
+def _profile(whole: MigBoard, name: str, text: str) -> SliceProfile:
     names, name = {p.name for p in whole.profiles}, whole.full_name(name)
     if name not in names:
         elsewhere = [b.name for b in boards().values() if name in {p.name for p in b.profiles}]
@@ -277,7 +277,7 @@ def _profile(whole: Board, name: str, text: str) -> Profile:
     return whole.profile(name)
 
 
-def _check_totals(whole: Board, wanted: Sequence[Profile], text: str) -> None:
+def _check_totals(whole: MigBoard, wanted: Sequence[SliceProfile], text: str) -> None:
     limits = {p.limited_as: p.max_instances for p in wanted}
     for name, count in Counter(p.limited_as for p in wanted).items():
         if count > (most := limits[name]):
@@ -296,16 +296,16 @@ def _check_totals(whole: Board, wanted: Sequence[Profile], text: str) -> None:
             )
 
 
-def _standard(whole: Board) -> tuple[Profile, ...]:
+def _standard(whole: MigBoard) -> tuple[SliceProfile, ...]:
     return tuple(p for p in whole.profiles if p.standard)
 
 
-def _used(whole: Board, slices: Sequence[Slice]) -> tuple[int, int]:
+def _used(whole: MigBoard, slices: Sequence[Slice]) -> tuple[int, int]:
     profiles = [whole.profile(s.profile) for s in slices]
     return sum(p.compute_slices for p in profiles), sum(p.memory_slices for p in profiles)
 
 
-def _placed(whole: Board, allowed: Sequence[Profile], at: int = 0) -> Iterator[tuple[Slice, ...]]:
+def _placed(whole: MigBoard, allowed: Sequence[SliceProfile], at: int = 0) -> Iterator[tuple[Slice, ...]]:
     """Every legal set of slices from memory slice ``at`` on, each once, ordered by start."""
     if at >= whole.memory_slices:
         yield ()
@@ -320,7 +320,7 @@ def _placed(whole: Board, allowed: Sequence[Profile], at: int = 0) -> Iterator[t
                     yield slices
 
 
-def _additions(whole: Board, slices: Sequence[Slice], allowed: Sequence[Profile]) -> Iterator[Slice]:
+def _additions(whole: MigBoard, slices: Sequence[Slice], allowed: Sequence[SliceProfile]) -> Iterator[Slice]:
     taken = {
         cell for s in slices for cell in range(s.start, s.start + whole.profile(s.profile).memory_slices)
     }
@@ -333,7 +333,7 @@ def _additions(whole: Board, slices: Sequence[Slice], allowed: Sequence[Profile]
                     yield Slice(start, profile.name)
 
 
-def _completions(whole: Board, slices: tuple[Slice, ...]) -> Iterator[tuple[Slice, ...]]:
+def _completions(whole: MigBoard, slices: tuple[Slice, ...]) -> Iterator[tuple[Slice, ...]]:
     """``slices`` and every legal set that holds them and standard slices more."""
     for extra in _standard_sets(whole):
         if _compatible(whole, slices, extra):
@@ -341,11 +341,11 @@ def _completions(whole: Board, slices: tuple[Slice, ...]) -> Iterator[tuple[Slic
 
 
 @cache
-def _standard_sets(whole: Board) -> tuple[tuple[Slice, ...], ...]:
+def _standard_sets(whole: MigBoard) -> tuple[tuple[Slice, ...], ...]:
     return tuple(_placed(whole, _standard(whole)))
 
 
-def _compatible(whole: Board, slices: Sequence[Slice], extra: Sequence[Slice]) -> bool:
+def _compatible(whole: MigBoard, slices: Sequence[Slice], extra: Sequence[Slice]) -> bool:
     both = [(s.start, whole.profile(s.profile)) for s in (*slices, *extra)]
     cells = [c for start, p in both for c in range(start, start + p.memory_slices)]
     if len(set(cells)) < len(cells) or sum(p.compute_slices for _, p in both) > whole.compute_slices:
@@ -354,14 +354,14 @@ def _compatible(whole: Board, slices: Sequence[Slice], extra: Sequence[Slice]) -
     return all(n <= limits[name] for name, n in Counter(p.limited_as for _, p in both).items())
 
 
-def _arrangements(whole: Board, wanted: Sequence[Profile]) -> set[tuple[Slice, ...]]:
+def _arrangements(whole: MigBoard, wanted: Sequence[SliceProfile]) -> set[tuple[Slice, ...]]:
     allowed = list(dict.fromkeys(wanted))
     count = Counter(p.name for p in wanted)
     return {s for s in _placed(whole, allowed) if Counter(x.profile for x in s) == count}
 
 
 def empty_layout(board_name: str) -> MigLayout:
-    """A board without an instance; raises :class:`~nona.core.errors.HardwareError` for an unknown one.
+    """Return a board without an instance; raises :class:`~nona.core.errors.HardwareError` for an unknown one.
 
     >>> empty_layout("a30").memory_map
     (-1, -1, -1, -1)
@@ -374,7 +374,7 @@ def layout_of(text: str, board_name: str) -> MigLayout:
     return parse_layout(text, board_name) if text.strip() else empty_layout(board_name)
 
 
-def why_not(layout: MigLayout, start: int, profile: Profile) -> str:
+def why_not(layout: MigLayout, start: int, profile: SliceProfile) -> str:
     """Name the reason why ``profile`` cannot start at memory slice ``start`` of ``layout``; empty if it can.
 
     >>> whole = board("a100-40gb")
@@ -397,8 +397,8 @@ def why_not(layout: MigLayout, start: int, profile: Profile) -> str:
     return ""
 
 
-def options_at(layout: MigLayout, start: int) -> tuple[Profile, ...]:
-    """The profiles that may legally start at memory slice ``start``, the largest first.
+def options_at(layout: MigLayout, start: int) -> tuple[SliceProfile, ...]:
+    """Return the profiles that may legally start at memory slice ``start``, the largest first.
 
     >>> [p.name for p in options_at(parse_layout("4g.20gb", "a100-40gb"), 6)]
     ['1g.10gb', '1g.5gb', '1g.5gb+me']
@@ -408,7 +408,7 @@ def options_at(layout: MigLayout, start: int) -> tuple[Profile, ...]:
 
 
 def add_slice(layout: MigLayout, start: int, profile: str) -> MigLayout:
-    """The layout with one instance more.
+    """Return the layout with one instance more.
 
     Raises ``HardwareError`` for a profile that the board does not have, or that cannot start there; the
     message says why.
@@ -423,7 +423,7 @@ def add_slice(layout: MigLayout, start: int, profile: str) -> MigLayout:
 
 
 def remove_slice(layout: MigLayout, start: int) -> MigLayout:
-    """The layout without the instance that starts at memory slice ``start``.
+    """Return the layout without the instance that starts at memory slice ``start``.
 
     Raises ``HardwareError`` when none starts there.
     """

@@ -42,7 +42,7 @@ class Parted:
 
 
 def read_mig_parted(data: bytes | str, board_name: str) -> Parted:
-    """The configurations of a mig-parted file that one kind of board can have.
+    """Return the configurations of a mig-parted file that one kind of board can have.
 
     A file may serve several kinds of device, so entries that this board cannot have are left out,
     with the reason, as long as another one fits. Entries that switch MIG off, or make no instance, are
@@ -86,7 +86,7 @@ def read_mig_parted(data: bytes | str, board_name: str) -> Parted:
 
 
 def write_mig_parted(layouts: Mapping[str, MigLayout]) -> str:
-    """A mig-parted file with one configuration per layout, for all devices.
+    """Return a mig-parted file with one configuration per layout, for all devices.
 
     Raises ``HardwareError`` for a name that mig-parted would not take, or a layout without an instance.
 
@@ -140,7 +140,7 @@ def _parsed(data: bytes | str) -> Mapping[object, object]:
 
 
 def _files(text: str) -> Iterator[Mapping[object, object]]:
-    """The documents with configurations, also those that a ConfigMap holds as text."""
+    """Yield the documents with configurations, also those that a ConfigMap holds as text."""
     for document in yaml.safe_load_all(text):
         if isinstance(document, Mapping) and "mig-configs" in document:
             yield document
@@ -165,7 +165,7 @@ def _trap(text: str) -> str:
 
 
 def _short(value: object, most: int) -> str:
-    """The beginning of a value as text; Python writes no whole numbers of thousands of digits."""
+    """Return the beginning of a value as text; Python writes no whole numbers of thousands of digits."""
     if isinstance(value, int) and value.bit_length() > 500:
         return f"a number of {value.bit_length()} bits"
     return str(value)[:most]
@@ -189,7 +189,7 @@ def _entries(name: str, entries: object) -> list[Mapping[object, object]]:
 
 
 def _slices(name: str, number: int, entry: Mapping[object, object]) -> str:
-    """The slices of one entry as a text for :func:`parse_layout`; empty where MIG is off."""
+    """Return the slices of one entry as a text for :func:`parse_layout`; empty where MIG is off."""
     where = f"mig-parted file: {name!r}, entry {number + 1}"
     enabled, devices = entry.get("mig-enabled"), entry.get("mig-devices")
     if not isinstance(enabled, bool):
@@ -218,7 +218,10 @@ def _slices(name: str, number: int, entry: Mapping[object, object]) -> str:
 
 
 def _other_devices(entry: Mapping[object, object], board_name: str) -> str:
-    """The PCI ids of an entry if they are known to be other boards'; unknown ids may be this board's."""
+    """Return the PCI ids of an entry if they are known to be other boards'.
+
+    Unknown ids may be this board's.
+    """
     wanted = entry.get("device-filter", [])
     ids = {_short(i, 20).lower() for i in (wanted if isinstance(wanted, list) else [wanted])}
     boards = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from nona.cluster.hardware.mig import MigLayout
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class Invoker:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Configuration:
+class BatchConfiguration:
     """One choice for a batch.
 
-    >>> Configuration(4, 2, 1).text
+    >>> BatchConfiguration(4, 2, 1).text
     '4 jobs, 2 vCPUs, 1 vGPU'
     """
 
@@ -48,7 +48,7 @@ class Configuration:
 State = TypeVar("State", bound=Hashable)
 
 
-class Part(NamedTuple, Generic[State]):
+class GpuPart(NamedTuple, Generic[State]):
     """A part of a GPU that one batch can get.
 
     ``after``: the GPU's state with it.
@@ -85,8 +85,8 @@ class Gpu(ABC, Generic[State]):
     empty: State
 
     @abstractmethod
-    def part(self, state: State, vgpus: int) -> Part[State] | None:
-        """The part for a batch that asks for so many vGPUs, ``None`` where there is no room."""
+    def part(self, state: State, vgpus: int) -> GpuPart[State] | None:
+        """Return the part for a batch that asks for so many vGPUs, ``None`` where there is no room."""
 
     @abstractmethod
     def without(self, state: State, key: int) -> State:
@@ -107,15 +107,15 @@ class Gpu(ABC, Generic[State]):
         """
         return 1.0
 
-    def may_hold(self, configuration: Configuration) -> tuple[int, ...]:
+    def may_hold(self, configuration: BatchConfiguration) -> tuple[int, ...]:
         """vGPUs that a lease for it may have: its own, or those of the fixed slices that are large enough."""
         return (configuration.vgpus,)
 
-    def timed_as(self, configuration: Configuration) -> Configuration:
+    def timed_as(self, configuration: BatchConfiguration) -> BatchConfiguration:
         """The configuration whose GPU time is that of this one alone on the GPU; mostly the same."""
         return configuration
 
-    def crowded(self, configuration: Configuration) -> float:
+    def crowded(self, configuration: BatchConfiguration) -> float:
         """Factor on a batch's GPU time when all that may be handed out of its GPU computes; at least 1."""
         return 1.0
 
@@ -153,7 +153,7 @@ class Settings(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class SharingMode:
     """A way's declaration.
 
     ``name``: as in the scenario file.
@@ -173,7 +173,7 @@ class Way:
     title: str
     about: str
     make: Callable[[Invoker, Settings], Gpu[Any]]
-    look: Look | None = None
+    look: ChartStyle | None = None
     asks: tuple[str, ...] = ()
     sliced: bool = False
     sets_up: bool = False

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from nona.cluster.sharing import slices, soft
-from nona.cluster.sharing.pool import Gpu, Invoker, Settings, Way
+from nona.cluster.sharing.pool import Gpu, Invoker, Settings, SharingMode
 from nona.core.errors import SimulationError
 from nona.core.registry import Registry
 
-WAYS: Registry[Way] = Registry(
+WAYS: Registry[SharingMode] = Registry(
     "Way of sharing",
     (slices.COUNTED, slices.GEOMETRY, slices.FIXED, soft.MPS, soft.TIME_SLICING),
     SimulationError,
@@ -17,7 +17,7 @@ WAYS: Registry[Way] = Registry(
 
 
 def make_gpu(invoker: Invoker, settings: Settings) -> Gpu[Any]:
-    """The rules for a GPU of an invoker.
+    """Return the rules for a GPU of an invoker.
 
     Raises ``SimulationError`` when its GPUs cannot be shared that way.
 

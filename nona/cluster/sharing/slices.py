@@ -19,10 +19,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from nona.cluster.hardware.mig import Board, MigLayout, Profile, Slice, board
-from nona.cluster.sharing.pool import Configuration, Gpu, Invoker, Part, Way
+from nona.cluster.hardware.mig import MigBoard, MigLayout, Slice, SliceProfile, board
+from nona.cluster.sharing.pool import BatchConfiguration, Gpu, GpuPart, Invoker, SharingMode
 from nona.core.errors import SimulationError
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,7 +38,7 @@ Instances = tuple[Instance, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SliceChange:
     """The outcome of taking a slice: the instances after it, and the one that the batch holds."""
 
     after: Instances
@@ -61,7 +61,7 @@ class BoardState:
     instances: Instances
     free: int
     stranded: int
-    steps: Mapping[int, Step]
+    steps: Mapping[int, SliceChange]
     after_release: Mapping[int, Instances]
 
 
@@ -75,13 +75,13 @@ class BoardStates:
     ('0b11110000', True, [1, 2, 3, 4])
     """
 
-    board: Board
+    board: MigBoard
     fixed: bool = False
     _known: dict[Instances, BoardState] = field(default_factory=dict)
     _covered: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def at(self, instances: Instances) -> BoardState:
-        """The state with these instances, ordered by start."""
+        """Return the state with these instances, ordered by start."""
         state = self._known.get(instances)
         if state is None:
             state = self._known[instances] = self._work_out(instances)
@@ -128,19 +128,21 @@ class BoardStates:
             )
         return self._covered[taken, free]
 
-    def _reuse(self, instances: Instances, size: int) -> Step | None:
+    def _reuse(self, instances: Instances, size: int) -> SliceChange | None:
         fit = [i for i in instances if not i.held and self._serves(self._size(i), size)]
         if not fit:
             return None
         busy = [i for i in instances if i.held]
         best = min(fit, key=lambda i: (self._size(i), self._memory(i), self._less_room([*busy, i]), i.start))
         taken = Instance(best.start, best.profile, True)
-        return Step(_with(instances, best, taken), self._slots(best), self._size(best), best.profile, False)
+        return SliceChange(
+            _with(instances, best, taken), self._slots(best), self._size(best), best.profile, False
+        )
 
     def _serves(self, has: int, size: int) -> bool:
         return has >= size if self.fixed else has == size
 
-    def _make(self, instances: Instances, size: int) -> Step | None:
+    def _make(self, instances: Instances, size: int) -> SliceChange | None:
         profile = next((p for p in self.board.profiles if p.standard and p.compute_slices == size), None)
         if profile is None:
             return None
@@ -156,10 +158,10 @@ class BoardStates:
             return None
         _, new, kept = min(choices)
         after = tuple(sorted([*busy, *kept, new]))
-        return Step(after, self._slots(new), size, profile.name, True)
+        return SliceChange(after, self._slots(new), size, profile.name, True)
 
     def _kept(self, idle: Sequence[Instance], busy: Sequence[Instance], new: Instance) -> list[Instance]:
-        """The idle instances that may stay beside the held ones and the new one, smallest first."""
+        """Return the idle instances that may stay beside the held ones and the new one, smallest first."""
         room = self.board.compute_slices - sum(self._size(i) for i in (*busy, new))
         kept = []
         for instance in sorted(idle, key=lambda i: (self._size(i), i.start)):
@@ -168,7 +170,7 @@ class BoardStates:
                 kept.append(instance)
         return kept
 
-    def _free_starts(self, busy: Sequence[Instance], profile: Profile) -> list[int]:
+    def _free_starts(self, busy: Sequence[Instance], profile: SliceProfile) -> list[int]:
         """Return the starts of ``profile`` beside the held instances if all idle ones were gone."""
         if profile.compute_slices > self.board.compute_slices - sum(self._size(i) for i in busy):
             return []
@@ -199,12 +201,12 @@ class BoardStates:
 
 @cache
 def board_states(board_name: str, fixed: bool = False) -> BoardStates:
-    """The automaton of a board; raises :class:`~nona.core.errors.HardwareError` for an unknown one."""
+    """Return the automaton of a board; raises :class:`~nona.core.errors.HardwareError` for an unknown one."""
     return BoardStates(board(board_name), fixed)
 
 
 def idle_instances(layout: MigLayout) -> Instances:
-    """The instances of a layout, none of them held."""
+    """Return the instances of a layout, none of them held."""
     return tuple(Instance(s.start, s.profile) for s in sorted(layout.slices))
 
 
@@ -250,8 +252,8 @@ class SlicedGpu(Gpu[Instances]):
         self.empty = idle_instances(layout) if layout else ()
         self.whole = self.vgpus = self._states.board.compute_slices
 
-    def part(self, state: Instances, vgpus: int) -> Part[Instances] | None:
-        """An idle instance of the size, else a new one."""
+    def part(self, state: Instances, vgpus: int) -> GpuPart[Instances] | None:
+        """Return an idle instance of the size, else a new one."""
         now = self._states.at(state)
         step = now.steps.get(vgpus)
         if step is None:
@@ -259,10 +261,10 @@ class SlicedGpu(Gpu[Instances]):
         setup_s = self._reconfiguration_s if step.made else 0.0
         start = (step.slots & -step.slots).bit_length() - 1
         rank = now.free + (self.whole + 1) * step.made
-        return Part(step.after, step.vgpus, step.slots, setup_s, step.profile, rank, start)
+        return GpuPart(step.after, step.vgpus, step.slots, setup_s, step.profile, rank, start)
 
     def without(self, state: Instances, key: int) -> Instances:
-        """The instance that starts at ``key`` stays, idle."""
+        """Return the instance that starts at ``key`` stays, idle."""
         return next(
             after
             for slots, after in self._states.at(state).after_release.items()
@@ -277,7 +279,7 @@ class SlicedGpu(Gpu[Instances]):
         """As the base says; with fixed slices, those outside every instance."""
         return self._states.at(state).stranded
 
-    def may_hold(self, configuration: Configuration) -> tuple[int, ...]:
+    def may_hold(self, configuration: BatchConfiguration) -> tuple[int, ...]:
         """Its own size; with fixed slices, the sizes among them that serve it, in order."""
         if not self._states.fixed or self._layout is None:
             return super().may_hold(configuration)
@@ -285,22 +287,22 @@ class SlicedGpu(Gpu[Instances]):
         return tuple(sorted(size for size in sizes if size >= configuration.vgpus))
 
 
-GEOMETRY = Way(
+GEOMETRY = SharingMode(
     name="mig-geometry",
     title="MIG, placed",
     about="slices at legal places, created on demand",
     make=lambda invoker, settings: SlicedGpu(invoker, settings.reconfiguration),
-    look=Look("#0f9b8e", "solid", "square"),
+    look=ChartStyle("#0f9b8e", "solid", "square"),
     asks=("reconfiguration",),
     sliced=True,
     sets_up=True,
 )
-FIXED = Way(
+FIXED = SharingMode(
     name="mig-fixed",
     title="MIG, fixed",
     about="only the slices of page Scenario",
     make=lambda invoker, settings: SlicedGpu(invoker, fixed=True),
-    look=Look("#2b8fd6", "dash", "square-open"),
+    look=ChartStyle("#2b8fd6", "dash", "square-open"),
     sliced=True,
     fixed_layout=True,
 )
@@ -315,16 +317,16 @@ class CountedGpu(Gpu[int]):
     def __init__(self, vgpus: int) -> None:
         self.whole = self.vgpus = self.empty = vgpus
 
-    def part(self, state: int, vgpus: int) -> Part[int] | None:
-        """The lowest free slots."""
-        return Part(state - vgpus, vgpus, slots=-1, rank=state, key=vgpus) if vgpus <= state else None
+    def part(self, state: int, vgpus: int) -> GpuPart[int] | None:
+        """Return the lowest free slots."""
+        return GpuPart(state - vgpus, vgpus, slots=-1, rank=state, key=vgpus) if vgpus <= state else None
 
     def without(self, state: int, key: int) -> int:
         """So many more are free."""
         return state + key
 
     def free(self, state: int) -> int:
-        """The state."""
+        """Return the state."""
         return state
 
     def stranded(self, state: int) -> int:
@@ -332,10 +334,10 @@ class CountedGpu(Gpu[int]):
         return 0
 
 
-COUNTED = Way(
+COUNTED = SharingMode(
     name="mig-counter",
     title="MIG, counted",
     about="any free vGPUs",
     make=lambda invoker, settings: CountedGpu(invoker.vgpus),
-    look=Look("#6366f1", "solid", "circle"),
+    look=ChartStyle("#6366f1", "solid", "circle"),
 )

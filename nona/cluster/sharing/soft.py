@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nona.cluster.hardware.mig import board
-from nona.cluster.sharing.pool import Configuration, Gpu, Invoker, Part, Settings, Way
-from nona.core.registry import Look
+from nona.cluster.sharing.pool import BatchConfiguration, Gpu, GpuPart, Invoker, Settings, SharingMode
+from nona.core.registry import ChartStyle
 
 
 class SoftGpu(Gpu[tuple[int, int]]):
@@ -25,16 +25,16 @@ class SoftGpu(Gpu[tuple[int, int]]):
         self._clients = settings.clients
         self._factor = _whole_gpu_factor(invoker)
 
-    def part(self, state: tuple[int, int], vgpus: int) -> Part[tuple[int, int]] | None:
-        """A place beside the others."""
+    def part(self, state: tuple[int, int], vgpus: int) -> GpuPart[tuple[int, int]] | None:
+        """Return a place beside the others."""
         used, batches = state
         if vgpus > min(self.whole, self.vgpus - used) or batches >= self._clients:
             return None
         rank = used * (self._clients + 1) + batches
-        return Part((used + vgpus, batches + 1), vgpus, rank=rank, key=vgpus)
+        return GpuPart((used + vgpus, batches + 1), vgpus, rank=rank, key=vgpus)
 
     def without(self, state: tuple[int, int], key: int) -> tuple[int, int]:
-        """A client less."""
+        """Return a client less."""
         return state[0] - key, state[1] - 1
 
     def free(self, state: tuple[int, int]) -> int:
@@ -42,7 +42,7 @@ class SoftGpu(Gpu[tuple[int, int]]):
         return self.vgpus - state[0]
 
     def stranded(self, state: tuple[int, int]) -> int:
-        """The free ones where the GPU has all the clients it may."""
+        """Return the free ones where the GPU has all the clients it may."""
         return self.free(state) if state[1] >= self._clients else 0
 
     @property
@@ -78,7 +78,7 @@ class MpsGpu(SoftGpu):
         super().__init__(invoker, settings)
         self._interference = settings.interference
 
-    def crowded(self, configuration: Configuration) -> float:
+    def crowded(self, configuration: BatchConfiguration) -> float:
         """max(1, interference · Σu) with all that may be held; 1 where nothing fits beside it."""
         if self.vgpus <= configuration.vgpus:
             return 1.0
@@ -100,11 +100,11 @@ class TimeSlicedGpu(SoftGpu):
 
     >>> from nona.scenario.serverless import SharingSpec
     >>> gpu = TimeSlicedGpu(Invoker(), SharingSpec(mode="time-slicing"))
-    >>> gpu.speed(1, 4), gpu.speed(3, 4), gpu.timed_as(Configuration(2, 1, 1)).vgpus
+    >>> gpu.speed(1, 4), gpu.speed(3, 4), gpu.timed_as(BatchConfiguration(2, 1, 1)).vgpus
     (0.25, 0.75, 7)
     """
 
-    def crowded(self, configuration: Configuration) -> float:
+    def crowded(self, configuration: BatchConfiguration) -> float:
         """Σ weights / weight with all that may be held."""
         return max(1.0, self.vgpus / configuration.vgpus)
 
@@ -112,8 +112,8 @@ class TimeSlicedGpu(SoftGpu):
         """Weight / Σ weights."""
         return vgpus / active
 
-    def timed_as(self, configuration: Configuration) -> Configuration:
-        """The same jobs and vCPUs with all vGPUs of a GPU."""
+    def timed_as(self, configuration: BatchConfiguration) -> BatchConfiguration:
+        """Return the same jobs and vCPUs with all vGPUs of a GPU."""
         return replace(configuration, vgpus=self.whole)
 
 
@@ -123,20 +123,20 @@ def _whole_gpu_factor(invoker: Invoker) -> float:
     return min(1.0, max(p.sms for p in board(invoker.board).profiles) / invoker.sms)
 
 
-MPS = Way(
+MPS = SharingMode(
     name="mps",
     title="MPS",
     about="caps on threads; those that compute slow each other down where their caps exceed the GPU",
     make=MpsGpu,
-    look=Look("#cf7a10", "solid", "diamond"),
+    look=ChartStyle("#cf7a10", "solid", "diamond"),
     asks=("oversubscription", "interference"),
     oversubscribes=True,
 )
-TIME_SLICING = Way(
+TIME_SLICING = SharingMode(
     name="time-slicing",
     title="time slicing",
     about="turns on the whole GPU",
     make=TimeSlicedGpu,
-    look=Look("#e0559a", "longdash", "triangle-up"),
+    look=ChartStyle("#e0559a", "longdash", "triangle-up"),
     oversubscribes=True,
 )

@@ -23,7 +23,7 @@ from typing import Any
 
 from nona import app_root, import_root
 from nona.core.compiled.cache import base_folder, code_folder, make_own, tell_not_kept
-from nona.core.compiled.memory import Field, Row
+from nona.core.compiled.memory import Field, RecordField
 from nona.core.family import families
 from nona.core.foreign import write_whole
 
@@ -81,8 +81,8 @@ def _accessor(field: Field) -> Any:
 
 
 @cache
-def _row_accessor(row: Row) -> Any:
-    """Return the function that replaces a :class:`Row`: it gives one record of the array, in place."""
+def _row_accessor(row: RecordField) -> Any:
+    """The function that replaces a :class:`RecordField`: it gives one record of the array, in place."""
     from numba.core import types
     from numba.extending import intrinsic
     from numba.np import numpy_support
@@ -120,7 +120,7 @@ _MADE: dict[bool, dict[FunctionType, Any]] = {False: {}, True: {}}
 
 @cache
 def cache_folder() -> Path:
-    """The folder of this core's compiled code: one that is complete, or one that can be written."""
+    """Return the folder of this core's compiled code: one that is complete, or one that can be written."""
     name = f"engine-{_core_hash()}"
     complete = base_folder() / name
     folder = complete if (complete / _ready("queries")).exists() else code_folder() / name
@@ -204,7 +204,7 @@ def _numba(folder: Path) -> Iterator[ModuleType]:
 def compile_function(
     function: Callable[..., Any], signature: Any, kept: bool = True, loop: bool = False
 ) -> Any:
-    """``function`` as machine code for these types, along with the plain functions that it calls.
+    """Return ``function`` as machine code for these types, along with the plain functions that it calls.
 
     ``kept``: whether to keep the code on disk. Only for functions of this package: the folder's name tells of
         changes in no others.
@@ -225,7 +225,7 @@ def compile_function(
 
 
 def _helpers(function: FunctionType) -> dict[str, FunctionType]:
-    """The plain functions that it calls, by the names that they have there."""
+    """Return the plain functions that it calls, by the names that they have there."""
     scope = function.__globals__
     values = {name: scope.get(name) for name in function.__code__.co_names}
     return {n: v for n, v in values.items() if isinstance(v, FunctionType) and v is not function}
@@ -247,7 +247,7 @@ def _linked(
     options: dict[str, Any],
     callers: Counter[FunctionType],
 ) -> Any:
-    """A copy of ``function`` that calls compiled copies of its helpers."""
+    """Return a copy of ``function`` that calls compiled copies of its helpers."""
     from nona.core.compiled.parts import PartCompiler, PlainPartCompiler
 
     scope = dict(function.__globals__)
@@ -255,7 +255,7 @@ def _linked(
         value = scope.get(name)
         if isinstance(value, Field):
             scope[name] = _accessor(value)
-        elif isinstance(value, Row):
+        elif isinstance(value, RecordField):
             scope[name] = _row_accessor(value)
     for name, helper in _helpers(function).items():
         if helper not in made:

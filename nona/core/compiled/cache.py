@@ -49,7 +49,7 @@ def _try_writing(folder: Path) -> None:
 
 
 def _temporary_folder() -> Path:
-    """A folder that is ours alone: what lies in it is run."""
+    """Return a folder that is ours alone: what lies in it is run."""
     user = str(os.getuid()) if hasattr(os, "getuid") else "user"
     folder = Path(tempfile.gettempdir()) / f"nona-planner-{user}"
     with suppress(OSError):
@@ -119,7 +119,9 @@ def write_sealed(path: Path, data: bytes) -> str:
 
 
 def read_sealed(path: Path, expected: str | None = None) -> bytes | None:
-    """The data of a file; ``None`` where it is missing, damaged, or another user could have written it.
+    """Return the data of a file.
+
+    ``None`` where it is missing, damaged, or another user could have written it.
 
     ``expected``: the checksum that the data must have; by default the one in the file.
 

@@ -120,7 +120,7 @@ class CheckedCache(FunctionCache):
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, own._source_stamp)
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """The compiled function, or ``None`` where it has to be compiled."""
+        """Return the compiled function, or ``None`` where it has to be compiled."""
         try:
             make_own(Path(self._cache_path))
             return super().load_overload(signature, target)
@@ -156,5 +156,5 @@ def kept_on_disk(function: Callable[..., Any], signature: Any = None, **options:
 
 
 def compiled(function: F) -> F:
-    """``function`` compiled at its first call; ``.py_func`` of the result is the plain one."""
+    """Return ``function`` compiled at its first call; ``.py_func`` of the result is the plain one."""
     return cast(F, kept_on_disk(function))

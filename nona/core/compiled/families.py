@@ -49,7 +49,7 @@ def prepare_in_background(*families: str) -> bool:
 
 
 def compiling() -> tuple[str, float] | None:
-    """The family that a process compiles now, and for how many seconds; ``None`` where none does."""
+    """Return the family that a process compiles now, and for how many seconds; ``None`` where none does."""
     claim = cache_folder() / _CLAIM
     try:
         pid, _, family = claim.read_text(encoding="ascii").partition(" ")

@@ -256,7 +256,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RecordField:
     """Gives one record of an array in the state: ``tasks_at(s, place)``; as :class:`Field`."""
 
     field: Field
@@ -308,7 +308,7 @@ def __getattr__(name: str) -> Any:
     array, _, way = name.rpartition("_")
     if array not in FIELDS or way not in ("of", "at"):
         raise AttributeError(f"{__name__} has no {name}; name one of the arrays, with _of or _at.")
-    return FIELDS[array] if way == "of" else Row(FIELDS[array])
+    return FIELDS[array] if way == "of" else RecordField(FIELDS[array])
 
 
 def blank_arrays() -> Arrays:
@@ -318,7 +318,7 @@ def blank_arrays() -> Arrays:
 
 
 def addresses(arrays: Arrays) -> State:
-    """The state that compiled code takes. The arrays must be kept while it is used."""
+    """Return the state that compiled code takes. The arrays must be kept while it is used."""
     state = np.zeros(2 * len(FIELDS), dtype=np.int64)
     note_addresses(state, arrays._asdict())
     return state

@@ -21,20 +21,20 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from nona.core.document import About
-from nona.core.tables import Column, Filled, Table
+from nona.core.tables import Column, FilledTable, Table
 
 Row = Mapping[str, str]
 _FOLDER = Path(__file__).parent / "templates"
 
 
-class Part(NamedTuple):
+class ReportPart(NamedTuple):
     """A part of a report: the macro of the template that draws it, and what it is given."""
 
     macro: str
     values: tuple[object, ...]
 
 
-Parts = Iterable[Part | None]
+Parts = Iterable[ReportPart | None]
 
 
 def _visible(value: object) -> object:
@@ -58,7 +58,7 @@ def _template() -> Any:
 
 @cache
 def _scripts() -> tuple[tuple[Markup, str], ...]:
-    """Plotly and the script that starts it, each with the hash by which it may run."""
+    """Return plotly and the script that starts it, each with the hash by which it may run."""
     own = (_FOLDER / "report.js").read_text("utf-8")
     return tuple((Markup(text), _hash(text)) for text in (get_plotlyjs(), own))
 
@@ -68,76 +68,76 @@ def _hash(script: str) -> str:
 
 
 def document(title: str, parts: Parts) -> str:
-    """A complete page without other files or requests; without charts it has no script."""
+    """Return a complete page without other files or requests; without charts it has no script."""
     shown = [p for p in parts if p]
     scripts = _scripts() if any(map(_has_chart, shown)) else ()
     return str(_template().render(title=title, parts=shown, scripts=scripts))
 
 
-def _has_chart(part: Part) -> bool:
+def _has_chart(part: ReportPart) -> bool:
     return part.macro == "chart" or (part.macro == "section" and any(map(_has_chart, part.values[1])))  # type: ignore[call-overload]
 
 
 def header(
     title: str, what: str = "", description: str = "", about: Mapping[str, object] | None = None
-) -> Part:
-    """The top of a report: its title, its kind, and facts about it."""
-    return Part("header", (title, what, description, about))
+) -> ReportPart:
+    """Return the top of a report: its title, its kind, and facts about it."""
+    return ReportPart("header", (title, what, description, about))
 
 
-def section(title: str, *parts: Part | None) -> Part | None:
-    """A section with its heading; none where it has no content."""
+def section(title: str, *parts: ReportPart | None) -> ReportPart | None:
+    """Return a section with its heading; none where it has no content."""
     shown = [p for p in parts if p]
-    return Part("section", (title, shown)) if shown else None
+    return ReportPart("section", (title, shown)) if shown else None
 
 
-def subtitle(text: str) -> Part:
-    """A heading inside a section."""
-    return Part("subtitle", (text,))
+def subtitle(text: str) -> ReportPart:
+    """Return a heading inside a section."""
+    return ReportPart("subtitle", (text,))
 
 
-def paragraph(text: str, kind: str = "") -> Part | None:
-    """A paragraph; none where there is no text."""
-    return Part("paragraph", (text, kind)) if text else None
+def paragraph(text: str, kind: str = "") -> ReportPart | None:
+    """Return a paragraph; none where there is no text."""
+    return ReportPart("paragraph", (text, kind)) if text else None
 
 
-def bullets(lines: Iterable[str | tuple[str, str]], kind: str = "") -> Part | None:
-    """A list of lines, some with a CSS class of their own; none where there is no line."""
+def bullets(lines: Iterable[str | tuple[str, str]], kind: str = "") -> ReportPart | None:
+    """Return a list of lines, some with a CSS class of their own; none where there is no line."""
     pairs = [(line, "") if isinstance(line, str) else line for line in lines if line]
-    return Part("bullets", (pairs, kind)) if pairs else None
+    return ReportPart("bullets", (pairs, kind)) if pairs else None
 
 
-def facts(pairs: Mapping[str, object]) -> Part:
-    """A list of names and values."""
-    return Part("facts", (pairs,))
+def facts(pairs: Mapping[str, object]) -> ReportPart:
+    """Return a list of names and values."""
+    return ReportPart("facts", (pairs,))
 
 
-def table(rows: Filled | Sequence[Row], caption: str, long: Sequence[str] = ()) -> Part | None:
-    """A table whose first column heads its rows; ``long`` columns wrap.
+def table(rows: FilledTable | Sequence[Row], caption: str, long: Sequence[str] = ()) -> ReportPart | None:
+    """Return a table whose first column heads its rows; ``long`` columns wrap.
 
     >>> table([], "nothing") is None
     True
     """
     if not rows:
         return None
-    rows = rows.texts() if isinstance(rows, Filled) else rows
-    return Part("table", (list(rows[0]), rows, caption, long))
+    rows = rows.texts() if isinstance(rows, FilledTable) else rows
+    return ReportPart("table", (list(rows[0]), rows, caption, long))
 
 
-def code(text: str) -> Part:
+def code(text: str) -> ReportPart:
     """Preformatted text, to be copied."""
-    return Part("code", (text,))
+    return ReportPart("code", (text,))
 
 
-def chart(title: str, figure: go.Figure, alt: str, note: str = "") -> Part:
-    """A figure under its title; ``alt`` describes it in words.
+def chart(title: str, figure: go.Figure, alt: str, note: str = "") -> ReportPart:
+    """Return a figure under its title; ``alt`` describes it in words.
 
     The script of Plotly that lies in the file draws it from ``<script type="application/json">``, in which
     :mod:`plotly.io` writes no character that could end it.
     """
     drawn = go.Figure(figure).update_layout(template="none")
     data = Markup(plotly.io.to_json(drawn, validate=False))
-    return Part("chart", (title, alt, data, note))
+    return ReportPart("chart", (title, alt, data, note))
 
 
 CHECKS = Table[bool]("check", (Column("result", lambda ok: "passed" if ok else "FAILED"),))
@@ -149,8 +149,8 @@ INTERVALS = (
 )
 
 
-def report_header(provenance: About, what: str, more: Mapping[str, object]) -> Part | None:
-    """The top of a report with its provenance."""
+def report_header(provenance: About, what: str, more: Mapping[str, object]) -> ReportPart | None:
+    """Return the top of a report with its provenance."""
     about = {
         "Made": provenance.made,
         "By": f"Nona Planner {provenance.version}",
@@ -162,8 +162,8 @@ def report_header(provenance: About, what: str, more: Mapping[str, object]) -> P
     return header(provenance.name, what, provenance.description, about)
 
 
-def scenario_section(about: About, command: str, *arguments: str) -> Part | None:
-    """The scenario in full, and the command that does the same."""
+def scenario_section(about: About, command: str, *arguments: str) -> ReportPart | None:
+    """Return the scenario in full, and the command that does the same."""
     files = (
         f" It refers to files that must be in the same folder: {', '.join(about.files)}. "
         "The scenario's bundle (.nona.zip) contains them."

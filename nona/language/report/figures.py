@@ -24,7 +24,7 @@ from nona.core.figures import (
     scheduler_style,
     text,
 )
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.tables import kept_text, mean_text
 from nona.core.text import counted
 from nona.core.units import format_number, format_size, format_time
@@ -91,7 +91,7 @@ def plane_figure(
 
 
 def steps_figure(steps: Sequence[EngineStep], engines: Sequence[str]) -> go.Figure:
-    """A cell per step of each engine; those with tokens of prompts in another colour."""
+    """Return a cell per step of each engine; those with tokens of prompts in another colour."""
     chart = figure(120 + 34 * len(engines))
     for label, colour, prompts in (("tokens of answers", DECODES, False), ("with prompts", PROMPTS, True)):
         of = [s for s in steps if (s.prefill > 0) == prompts]
@@ -138,7 +138,7 @@ def sizes_figure(curves: Sequence[SizeCurve], own_rate: float = 0.0) -> go.Figur
         name = f"{counted(curve.engines, 'engine')} of {counted(curve.gpus, 'GPU')}"
         token_ms = [None if of is None else 1e3 * of for of in curve.tpot_s]
         hover = f"{name}: " + "%{y:.3g} ms per token at %{x:.3g} requests/s"
-        add_line(chart, name, curve.rates, token_ms, Look(colour, "solid", "circle"), hover)
+        add_line(chart, name, curve.rates, token_ms, ChartStyle(colour, "solid", "circle"), hover)
     shown = [ms for curve in curves for of in curve.tpot_s[:-2] if (ms := 1e3 * (of or 0.0))]
     if own_rate:
         rule(chart, own_rate, f"this scenario: {format_number(own_rate)}/s", "x")
@@ -166,7 +166,7 @@ def sizes_finding(curves: Sequence[SizeCurve]) -> str:
 
 
 def memory_figure(split: MemorySplit) -> go.Figure:
-    """The memory of one GPU that an engine takes, as one bar: weights, activations, graphs, KV."""
+    """Return the memory of one GPU that an engine takes, as one bar: weights, activations, graphs, KV."""
     chart = figure(130)
     parts = ("weights", split.weights), ("activations", split.activations), ("graphs", split.graphs)
     for number, (name, size) in enumerate((*parts, ("KV cache", max(0.0, split.kv)))):
@@ -184,7 +184,7 @@ def cache_figure(steps: Sequence[EngineStep], engines: Sequence[str], tokens: Se
         of = [s for s in steps if s.engine == number]
         if not of:
             continue
-        look = Look(PALETTE[number % len(PALETTE)], "solid", "circle")
+        look = ChartStyle(PALETTE[number % len(PALETTE)], "solid", "circle")
         shares = [100 * s.kv / max(1, tokens[number]) for s in of]
         add_line(
             chart,

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from nona.core.html.pieces import (
     CHECKS,
     INTERVALS,
-    Part,
+    ReportPart,
     bullets,
     chart,
     document,
@@ -42,7 +42,10 @@ LIMITS = (
 
 
 def language_html(data: LanguageRun) -> str:
-    """The report on a simulation of language engines; equal data give equal bytes, the date is among them."""
+    """Return the report on a simulation of language engines.
+
+    Equal data give equal bytes, the date is among them.
+    """
     about, report = data.about, data.report
     best = report.schedulers[best_router(report.schedulers)]
     size = (
@@ -60,8 +63,8 @@ def language_html(data: LanguageRun) -> str:
     )
 
 
-def request_sections(data: LanguageRun, heading: str = "") -> Iterator[Part | None]:
-    """The sections of a report that say what was found; the first one with a heading beside others."""
+def request_sections(data: LanguageRun, heading: str = "") -> Iterator[ReportPart | None]:
+    """Yield the sections of a report that say what was found; the first one with a heading beside others."""
     report = data.report
     best = report.schedulers[best_router(report.schedulers)]
     lead = language_finding(report).text, "good" if best.state == "stable" else "bad"
@@ -84,7 +87,7 @@ def request_sections(data: LanguageRun, heading: str = "") -> Iterator[Part | No
     )
 
 
-def _routers(data: LanguageRun) -> Iterator[Part | None]:
+def _routers(data: LanguageRun) -> Iterator[ReportPart | None]:
     routers = data.report.schedulers
     rows = requests_table(routers)
     yield table(rows.select(*rows.deciding), "Each row of requests under each router, 95 % intervals")
@@ -93,7 +96,7 @@ def _routers(data: LanguageRun) -> Iterator[Part | None]:
         yield _dots("Goodput of all rows", goodput_figure(routers))
 
 
-def _row(data: LanguageRun, row: str) -> Part | None:
+def _row(data: LanguageRun, row: str) -> ReportPart | None:
     routers = data.report.schedulers
     targets = next(iter(routers.values())).models[row].targets
     times = ("ttft_s", "tpot_s", "e2e_s")
@@ -109,6 +112,6 @@ def _row(data: LanguageRun, row: str) -> Part | None:
     )
 
 
-def _dots(title: str, figure: go.Figure, note: str = "") -> Part | None:
+def _dots(title: str, figure: go.Figure, note: str = "") -> ReportPart | None:
     whiskers = "Whiskers: 95 % confidence interval."
     return chart(title, figure, f"{title} by router", f"{note} {whiskers}".strip())

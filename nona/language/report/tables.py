@@ -19,7 +19,7 @@ from nona.core.tables import (
     SHARE,
     TIME,
     Column,
-    Filled,
+    FilledTable,
     Table,
     kept_text,
     mean_text,
@@ -29,7 +29,7 @@ from nona.core.tables import (
 )
 from nona.core.text import Finding, counted, listed, not_clear
 from nona.core.units import duration, format_number, format_time
-from nona.language.records import Run
+from nona.language.records import RouterReplication
 from nona.language.results import (
     EngineResult,
     EngineStep,
@@ -42,7 +42,7 @@ from nona.language.results import (
     SizeCurve,
     TokenTimes,
 )
-from nona.queries.chart_data import Trace, TraceEvent
+from nona.queries.chart_data import ChromeTrace, TraceEvent
 from nona.queries.report.timeline import Clock, process_names, thread_name, trace_of
 
 if TYPE_CHECKING:
@@ -149,14 +149,14 @@ ENGINES = Table[EngineResult](
 )
 
 
-def requests_table(schedulers: Mapping[str, RouterResult]) -> Filled:
+def requests_table(schedulers: Mapping[str, RouterResult]) -> FilledTable:
     """Every row of requests under every router."""
     return REQUESTS.of(
         [_Row(name, of, model, row) for name, of in schedulers.items() for model, row in of.models.items()]
     )
 
 
-def engines_table(of: RouterResult) -> Filled:
+def engines_table(of: RouterResult) -> FilledTable:
     """Every engine under one router."""
     return ENGINES.of(of.engines)
 
@@ -255,7 +255,7 @@ def off_lines(of: RouterResult) -> list[str]:
 
 
 def predicted_lines(of: RouterResult) -> list[str]:
-    """The formula's figures of each model, for beside the simulated ones."""
+    """Return the formula's figures of each model, for beside the simulated ones."""
     lines = []
     for model, prediction in of.predicted.items():
         if prediction.tpot_s is None:
@@ -327,13 +327,13 @@ OPTIONS = Table[LanguageOption](
 )
 
 
-def options_table(plan: LanguagePlan) -> Filled:
+def options_table(plan: LanguagePlan) -> FilledTable:
     """Every option that was tried, the cheapest that keeps all targets first."""
     return OPTIONS.of([o for o in plan.options if o.tried])
 
 
 def option_notes(plan: LanguagePlan) -> list[str]:
-    """The notes on options in sentences, which a column of a page has no room for."""
+    """Return the notes on options in sentences, which a column of a page has no room for."""
     routers: dict[tuple[str, str], list[str]] = {}
     for option in plan.options:
         if option.note and (option.tried):
@@ -345,7 +345,7 @@ def option_notes(plan: LanguagePlan) -> list[str]:
 
 
 def language_plan_finding(plan: LanguagePlan, ended_early_s: float | None = None) -> Finding:
-    """What to buy; ``ended_early_s``: seconds after which the search was cancelled."""
+    """Return what to buy; ``ended_early_s``: seconds after which the search was cancelled."""
     begin = "" if ended_early_s is None else f"Cancelled after {duration(ended_early_s)}. "
     best = plan.best
     if best is None or best.servers is None or best.price is None:
@@ -405,7 +405,7 @@ def plan_notes(plan: LanguagePlan) -> list[str]:
 
 
 def plan_text(plan: LanguagePlan) -> str:
-    """The plan for terminals."""
+    """Return the plan for terminals."""
     table = options_table(plan)
     return "\n".join(
         [language_plan_finding(plan).text, *plan_notes(plan), "", table.select(*table.deciding).text()]
@@ -413,7 +413,7 @@ def plan_text(plan: LanguagePlan) -> str:
 
 
 def request_table(
-    runs: Mapping[str, Sequence[Run]], rows: Sequence[str], engines: Sequence[str]
+    runs: Mapping[str, Sequence[RouterReplication]], rows: Sequence[str], engines: Sequence[str]
 ) -> pd.DataFrame:
     """One row per measured request: router, replication, row, engine, instants and times (s), tokens.
 
@@ -426,7 +426,7 @@ def request_table(
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-def _frame(router: str, run: Run, rows: Sequence[str], engines: Sequence[str]) -> pd.DataFrame:
+def _frame(router: str, run: RouterReplication, rows: Sequence[str], engines: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
     numbers, times, requests = run.measured, run.times, run.requests
@@ -453,8 +453,8 @@ def _frame(router: str, run: Run, rows: Sequence[str], engines: Sequence[str]) -
 _MOST_EVENTS = 100_000
 
 
-def language_trace(run: LanguageRun) -> Trace:
-    """The steps of each router's chart as a Chrome trace: a thread per engine, KV as a counter."""
+def language_trace(run: LanguageRun) -> ChromeTrace:
+    """Return the steps of each router's chart as a Chrome trace: a thread per engine, KV as a counter."""
     events: list[TraceEvent] = []
     for pid, (router, steps) in enumerate(run.steps.items(), 1):
         events += process_names(pid, router)

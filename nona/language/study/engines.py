@@ -28,7 +28,7 @@ from nona.language.system import (
 )
 from nona.language.traces import TokenTrace, read_tokens
 from nona.queries.study.traffic import arrivals_of, network_of
-from nona.queries.system import Stream
+from nona.queries.system import BackgroundStream
 from nona.scenario.arrivals import Arrivals, effective_rate
 from nona.scenario.language import EngineSpec, LanguageRow, LengthSpec, TokensSpec
 from nona.scenario.lookup import Sources, is_config
@@ -77,8 +77,8 @@ class LanguageStudy:
         """The largest relative error of the engines' step times; 0 where all are given."""
         return max((basis.steps.error for basis in self.facts), default=0.0)
 
-    def beside(self, messages: tuple[Stream, ...], scheduler: str) -> LanguageStudy:
-        """The same with the messages that queries under a scheduler send over each link."""
+    def beside(self, messages: tuple[BackgroundStream, ...], scheduler: str) -> LanguageStudy:
+        """Return the same with the messages that queries under a scheduler send over each link."""
         network, warnings = replace(self.system.network, messages=messages), self.warnings
         links, kv = network.topology, self.system.kv_messages
         both = [
@@ -146,7 +146,7 @@ def prepare_language(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Lang
     return LanguageStudy(scenario, sources, system, tuple(facts), tuple(warnings))
 
 
-def messages_over_links(scenario: Scenario, sources: Sources) -> Mapping[str, Stream]:
+def messages_over_links(scenario: Scenario, sources: Sources) -> Mapping[str, BackgroundStream]:
     """Return the messages of engines with roles over each link, by its name: keys and values that move."""
     apart = any(g.engine is not None and g.engine.role != "both" for g in scenario.cluster.servers)
     return prepare_language(scenario, sources).system.kv_messages if apart and scenario.language else {}
@@ -227,7 +227,7 @@ def _cautions(label: str, trace: TokenTrace) -> list[str]:
 
 
 def _moved(prefix: Ints | None, first: int) -> Ints | None:
-    """The prefixes numbered from ``first``."""
+    """Return the prefixes numbered from ``first``."""
     if prefix is None or not (prefix[:, 0] >= 0).any():
         return None
     return np.column_stack((np.where(prefix[:, 0] >= 0, prefix[:, 0] + first, -1), prefix[:, 1]))
@@ -270,7 +270,7 @@ def _of_parts(spec: LengthSpec, size: int, rng: np.random.Generator) -> Ints:
 def _engines(
     scenario: Scenario, models: Mapping[str, LanguageModel], rows: Sequence[RequestClass]
 ) -> tuple[list[Engine], list[EngineFacts]]:
-    """The engines, group after group; their servers come after those that run tasks."""
+    """Return the engines, group after group; their servers come after those that run tasks."""
     groups = scenario.cluster.servers
     server = sum(group.count for group in groups if group.engine is None)
     engines: list[Engine] = []
@@ -334,7 +334,7 @@ def _facts(scenario: Scenario, number: int, model: LanguageModel) -> EngineFacts
 
 
 def _misfits(spec: EngineSpec, basis: EngineFacts) -> list[str]:
-    """A line for each rule on the number of its GPUs that the engine breaks."""
+    """Return a line for each rule on the number of its GPUs that the engine breaks."""
     place, model, tp, lines = f"cluster.servers[{basis.group}].engine", basis.model, basis.tp, []
     if model.heads % tp:
         possible = ", ".join(str(n) for n in (1, 2, 4, 8, 16, 32) if model.heads % n == 0)
@@ -352,7 +352,7 @@ def _misfits(spec: EngineSpec, basis: EngineFacts) -> list[str]:
 
 
 def _too_long(spec: EngineSpec, basis: EngineFacts, rows: Sequence[RequestClass]) -> list[str]:
-    """A line where prompts are computed whole and a step does not hold the longest."""
+    """Return a line where prompts are computed whole and a step does not hold the longest."""
     longest = max((int(row.lengths.tokens[:, 0].max()) for row in rows), default=0)
     if not spec.chunked and basis.budget < longest:
         return [

@@ -22,10 +22,10 @@ from nona.queries.simulation.steady_state import PILOT_FIRST
 from nona.queries.study.cache import StudyCache
 from nona.queries.study.placements import place
 from nona.queries.study.placing import OnPlacing
-from nona.queries.study.preparation import Study, prepare
+from nona.queries.study.preparation import PreparedSystem, prepare
 from nona.queries.study.rehearsal import Chosen
 from nona.queries.study.simulation import beyond_capacity, chosen_schedulers
-from nona.queries.system import Stream
+from nona.queries.system import BackgroundStream
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
 
@@ -39,7 +39,7 @@ OnShare = Callable[[float], None]
 class Following:
     """The queries of a scenario under its first scheduler, run to learn when they send requests."""
 
-    study: Study
+    study: PreparedSystem
     placement: Placement | None
 
     @classmethod
@@ -109,7 +109,7 @@ class Following:
             sent[number] = (completion_s - begin_s, completion_s - run.arrival_s[own][order])
         return sent
 
-    def messages(self, links: Topology) -> tuple[Stream, ...]:
+    def messages(self, links: Topology) -> tuple[BackgroundStream, ...]:
         """The messages of the queries on each link, as the first ones of a run of their own show them."""
         scheduler, prepared = self.chosen
         options = RunOptions(SAMPLED, replication=PILOT_FIRST, timeline_jobs=SAMPLED)
@@ -128,9 +128,9 @@ class Following:
         )
 
 
-def _stream(sizes: list[float], rate: float) -> Stream:
-    """The messages of these sizes, which ``SAMPLED`` queries at a rate sent."""
+def _stream(sizes: list[float], rate: float) -> BackgroundStream:
+    """Return the messages of these sizes, which ``SAMPLED`` queries at a rate sent."""
     if not sum(sizes):
-        return Stream()
+        return BackgroundStream()
     mean = float(np.mean(sizes))
-    return Stream(rate * len(sizes) / SAMPLED, mean, float(np.var(sizes)) / mean**2)
+    return BackgroundStream(rate * len(sizes) / SAMPLED, mean, float(np.var(sizes)) / mean**2)

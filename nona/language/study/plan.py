@@ -32,7 +32,7 @@ from nona.core.verdict import (
 )
 from nona.language.draws import replays_once
 from nona.language.formula import engines_busy
-from nona.language.records import Run
+from nona.language.records import RouterReplication
 from nona.language.results import LanguageOption, LanguagePlan
 from nona.language.run import simulate_once
 from nona.language.study.engines import LanguageStudy
@@ -76,11 +76,11 @@ class _Target:
     def asked(self) -> float:
         return 1.0 if self.share is None else self.share
 
-    def over(self, system: LanguageSystem, run: Run) -> Floats:
+    def over(self, system: LanguageSystem, run: RouterReplication) -> Floats:
         return over_targets(system, run, self.row, self.time, self.bound_s)
 
     def seen(self, runs: Sequence[Floats]) -> Evidence:
-        """The evidence of the requests of every run, each the time over its bound."""
+        """Return the evidence of the requests of every run, each the time over its bound."""
         if self.share is None:  # a request of one token, which has no time per token, stands with 0
             times = [run[run > 0] for run in runs]
             return Means(tuple(float(of.mean()) for of in times if len(of)))
@@ -228,7 +228,7 @@ class _Case:
         return _Judged(decision, share, self.targets[worst].row, remedy)
 
     def option(self, survive: bool, below: float) -> LanguageOption:
-        """The fewest servers that keep all targets, also without any one of them where it may be down.
+        """Return the fewest servers that keep all targets, also without any one of them where it may be down.
 
         Only what costs at most ``below`` an hour is tried.
         """
@@ -291,7 +291,7 @@ class _Case:
         )
 
     def so_far(self, survive: bool) -> LanguageOption | None:
-        """The fewest servers that were seen to keep all targets; fewer may do."""
+        """Return the fewest servers that were seen to keep all targets; fewer may do."""
         seen = [counts for counts, load in self.judged if load == 20]
         if survive:
             roles = range(len(self._roles))
@@ -335,7 +335,7 @@ class _Case:
         return min(verdicts, key=("misses", "open", "keeps").index)
 
     def most_traffic(self, counts: _Counts) -> float:
-        """The largest multiple of the traffic, in twentieths, at which all targets hold.
+        """Return the largest multiple of the traffic, in twentieths, at which all targets hold.
 
         The search ends where the engines have as much work as time.
         """
@@ -356,7 +356,7 @@ def _remedy(seen: Sequence[Evidence], asked: Sequence[float], alpha: float, requ
 
 
 def _divided(servers: int, floors: _Counts) -> list[_Counts]:
-    """The ways to divide so many servers among the roles; what is above their floors evenly first.
+    """Return the ways to divide so many servers among the roles; what is above their floors evenly first.
 
     >>> _divided(4, (3,)), _divided(6, (1, 3))
     ([(4,)], [(2, 4), (1, 5), (3, 3)])
@@ -369,7 +369,7 @@ def _divided(servers: int, floors: _Counts) -> list[_Counts]:
 
 
 def _left(counts: _Counts, survive: bool) -> list[_Counts]:
-    """The servers that have to do: all, or with ``survive`` those without one of each role in turn."""
+    """Return the servers that have to do: all, or with ``survive`` those without one of each role in turn."""
     if not survive:
         return [counts]
     return [tuple(n - (k == gone) for k, n in enumerate(counts)) for gone in range(len(counts))]
@@ -452,7 +452,7 @@ def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress 
 
 
 def opened_option(scenario: Scenario, option: LanguageOption) -> Scenario:
-    """The scenario with the option's servers, and its router before the others."""
+    """Return the scenario with the option's servers, and its router before the others."""
     groups = _engines_tried(scenario, scenario.plan or PlanSpec())[option.settings]
     servers = tuple(
         engine_server(group, option.gpu, option.gpus, option.tp).model_copy(update={"count": count})
@@ -533,7 +533,10 @@ def _cases(
 
 
 def _engines_tried(scenario: Scenario, spec: PlanSpec) -> Mapping[str, tuple[ServerGroupSpec, ...]]:
-    """Settings in words → servers with such engines, one of each role; without settings the cluster's."""
+    """Return settings in words → servers with such engines, one of each role.
+
+    Without settings the cluster's.
+    """
     groups = [group for group in scenario.cluster.servers if group.engine is not None]
     first = groups[0]
     model = first.engine.model if first.engine else None

@@ -25,15 +25,15 @@ from nona.core.statistics import (
 from nona.core.verdict import share_within
 from nona.language.draws import draw_requests, replays_once
 from nona.language.formula import predict
-from nona.language.records import REFUSED, Requests, Run, Window, gap_percentile
+from nona.language.records import REFUSED, MeasuredWindow, Requests, RouterReplication, gap_percentile
 from nona.language.report.tables import best_router
 from nona.language.results import (
+    EnginePrediction,
     EngineResult,
     EngineStep,
     KvTokens,
     LanguageReport,
     LanguageRun,
-    Prediction,
     RequestPoint,
     RequestResult,
     RequestTargets,
@@ -63,7 +63,7 @@ OnProgress = Callable[[str, float], None]
 class LanguageResult:
     """Router → its runs, in order of replication, and the seconds that all took."""
 
-    runs: Mapping[str, tuple[Run, ...]]
+    runs: Mapping[str, tuple[RouterReplication, ...]]
     report: LanguageReport
 
 
@@ -115,12 +115,12 @@ def _replications(
     following: Following | None,
     steps: int,
     on_progress: OnProgress,
-) -> tuple[dict[str, list[Run]], dict[str, list[RouterResult]]]:
+) -> tuple[dict[str, list[RouterReplication]], dict[str, list[RouterResult]]]:
     """The runs of each router, and its first with step times at either end of their error."""
     system, spec = study.system, study.scenario.simulation
     replications = 1 if all(replays_once(row) for row in system.rows) else spec.replications
     off = [(side, study.with_steps_off(side).system) for side in (-1, 1) if study.error]
-    runs: dict[str, list[Run]] = {name: [] for name in names}
+    runs: dict[str, list[RouterReplication]] = {name: [] for name in names}
     ends: dict[str, list[RouterResult]] = {name: [] for name in names}
     for replication in range(replications):
         begun = replication / replications
@@ -194,7 +194,7 @@ def drawn(
     steps: int = 0,
     following: Following | None = None,
     tell_queries: Callable[[float], None] = do_nothing,
-) -> tuple[Requests, Window]:
+) -> tuple[Requests, MeasuredWindow]:
     """Draw the requests of a replication, and say which of them are measured.
 
     Where every row is a trace that is replayed once these are all of them, unless the scenario says how many.
@@ -210,7 +210,7 @@ def drawn(
         count = first + jobs + math.ceil(TAIL * jobs) + 100
     sent = {} if following is None else following.requests(system, count, replication, tell_queries)
     requests = draw_requests(system, count, replication, sent)
-    return requests, Window(min(jobs, len(requests) - first), first, replication, steps)
+    return requests, MeasuredWindow(min(jobs, len(requests) - first), first, replication, steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +225,7 @@ class _Measured:
     numbers: Ints
 
 
-def _measured(system: LanguageSystem, run: Run, row: int | None = None) -> _Measured:
+def _measured(system: LanguageSystem, run: RouterReplication, row: int | None = None) -> _Measured:
     numbers = run.measured
     if row is not None:
         numbers = numbers[run.requests.row[numbers] == row]
@@ -237,7 +237,11 @@ def _measured(system: LanguageSystem, run: Run, row: int | None = None) -> _Meas
 
 
 def over_targets(
-    system: LanguageSystem, run: Run, row: int, time: RequestTime | None = None, bound_s: float = 1.0
+    system: LanguageSystem,
+    run: RouterReplication,
+    row: int,
+    time: RequestTime | None = None,
+    bound_s: float = 1.0,
 ) -> Floats:
     """Return how far each measured request of a row is over the target that it misses most.
 
@@ -256,16 +260,18 @@ def _limits(row: RequestClass) -> tuple[float, float, float]:
     return (of.ttft_s or math.inf, of.tpot_s or math.inf, of.e2e_s or math.inf)
 
 
-def _summary(system: LanguageSystem, runs: Sequence[Run], whole: Sequence[_Measured]) -> RouterResult:
+def _summary(
+    system: LanguageSystem, runs: Sequence[RouterReplication], whole: Sequence[_Measured]
+) -> RouterResult:
     state, reason = _state(system, runs)
     goodput = share_within([m.ratios for m in whole])
     loads: dict[str, float] = {}
-    busiest: dict[str, Prediction] = {}
+    busiest: dict[str, EnginePrediction] = {}
     for k, engine in enumerate(system.engines):
         of = predict(system, k)
         if of is not None and of.load > loads.get(engine.model, -1.0):
             loads[engine.model] = of.load
-            busiest[engine.model] = Prediction.like(of)
+            busiest[engine.model] = EnginePrediction.like(of)
     return RouterResult(
         models={row.name: _row(system, runs, k) for k, row in enumerate(system.rows)},
         engines={engine.name: _engine(system, runs, k) for k, engine in enumerate(system.engines)},
@@ -287,20 +293,20 @@ def _summary(system: LanguageSystem, runs: Sequence[Run], whole: Sequence[_Measu
     )
 
 
-def _preemptions(runs: Sequence[Run], of: Sequence[_Measured]) -> float:
+def _preemptions(runs: Sequence[RouterReplication], of: Sequence[_Measured]) -> float:
     """Of a run, on average."""
     return _mean([float(r.times.preemptions[m.numbers].sum()) for r, m in zip(runs, of, strict=True)])
 
 
 def _level(measured: Mapping[str, Sequence[_Measured]], best: str) -> tuple[str, ...]:
-    """The routers that differ clearly from the best neither in goodput nor in first tokens."""
+    """Return the routers that differ clearly from the best neither in goodput nor in first tokens."""
     goodputs = {name: [m.met.mean() for m in own] for name, own in measured.items()}
     first_s = {name: [run_mean(m.ttft_s) for m in own] for name, own in measured.items()}
     level = level_with(best, first_s)
     return tuple(name for name in level_with(best, goodputs) if name in level)
 
 
-def _row(system: LanguageSystem, runs: Sequence[Run], row: int) -> RequestResult:
+def _row(system: LanguageSystem, runs: Sequence[RouterReplication], row: int) -> RequestResult:
     spec, of = system.rows[row], [_measured(system, run, row) for run in runs]
     goodput = share_within([m.ratios for m in of])
     complete = sum(int(np.isfinite(m.e2e_s).sum()) for m in of)
@@ -336,7 +342,7 @@ def _serving(system: LanguageSystem, row: RequestClass) -> list[int]:
     return [k for k, engine in enumerate(system.engines) if engine.model == row.model]
 
 
-def _engine(system: LanguageSystem, runs: Sequence[Run], number_of: int) -> EngineResult:
+def _engine(system: LanguageSystem, runs: Sequence[RouterReplication], number_of: int) -> EngineResult:
     engine, e = system.engines[number_of], number_of
     steps = max(1, sum(int(r.sums.steps[e]) for r in runs))
     return EngineResult.like(
@@ -352,12 +358,12 @@ def _engine(system: LanguageSystem, runs: Sequence[Run], number_of: int) -> Engi
     )
 
 
-def _hits(runs: Sequence[Run], e: int) -> float:
+def _hits(runs: Sequence[RouterReplication], e: int) -> float:
     hits = sum(int(r.sums.hits[e]) for r in runs)
     return hits / max(1, hits + sum(int(r.sums.prefill[e]) for r in runs))
 
 
-def _span(run: Run) -> float:
+def _span(run: RouterReplication) -> float:
     return max(run.over_s - run.begin_s, 1e-12)
 
 
@@ -365,14 +371,14 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if len(values) else math.nan
 
 
-def _counts(of: Sequence[_Measured], runs: Sequence[Run]) -> JobCounts:
+def _counts(of: Sequence[_Measured], runs: Sequence[RouterReplication]) -> JobCounts:
     arrived = sum(len(m.numbers) for m in of)
     complete = sum(int(np.isfinite(m.e2e_s).sum()) for m in of)
     refused = sum(int((r.times.engine[m.numbers] == REFUSED).sum()) for r, m in zip(runs, of, strict=True))
     return JobCounts(arrived=arrived, completed=complete, in_flight=arrived - complete - refused)
 
 
-def _times(values: Sequence[Floats], runs: Sequence[Run], system: LanguageSystem) -> TokenTimes:
+def _times(values: Sequence[Floats], runs: Sequence[RouterReplication], system: LanguageSystem) -> TokenTimes:
     """Mean and percentiles; those of traces that are replayed once are exact, so none is withheld."""
     mean = mean_interval([v[~np.isnan(v)].mean() if (~np.isnan(v)).any() else math.nan for v in values])
     exact = all(replays_once(row) for row in system.rows)
@@ -387,7 +393,7 @@ def _exactly(values: Floats, percent: float) -> Percentile:
     )
 
 
-def _gaps(runs: Sequence[Run], row: int) -> TokenTimes:
+def _gaps(runs: Sequence[RouterReplication], row: int) -> TokenTimes:
     counts = [run.sums.gaps[:, row].sum(axis=0) for run in runs]
     means = [
         run.sums.gap_s[:, row].sum() / total if (total := int(c.sum())) else math.nan
@@ -413,8 +419,8 @@ def _token_times(mean: float, ends: tuple[float, float] | None, of: Mapping[int,
     )
 
 
-def _state(system: LanguageSystem, runs: Sequence[Run]) -> tuple[State, str]:
-    """The state of the worst run, and the reason where it is not stable."""
+def _state(system: LanguageSystem, runs: Sequence[RouterReplication]) -> tuple[State, str]:
+    """Return the state of the worst run, and the reason where it is not stable."""
     if all(row.concurrency for row in system.rows):
         return "stable", ""
     worst: tuple[State, str] = ("stable", "")
@@ -444,7 +450,7 @@ def _state(system: LanguageSystem, runs: Sequence[Run]) -> tuple[State, str]:
     return worst
 
 
-def _checks(system: LanguageSystem, runs: Sequence[Run]) -> list[Check]:
+def _checks(system: LanguageSystem, runs: Sequence[RouterReplication]) -> list[Check]:
     budgets = np.array([max(e.budget, e.sequences) for e in system.engines])
     blocks = np.array([e.kv_tokens for e in system.engines])
     caches = steps = order = True
@@ -485,8 +491,8 @@ def language_outcome(scenario: Scenario, result: LanguageResult, made_at: str) -
     )
 
 
-def _steps(run: Run) -> tuple[EngineStep, ...]:
-    """The steps around the longest one, from 0 s on, while those of all engines are known."""
+def _steps(run: RouterReplication) -> tuple[EngineStep, ...]:
+    """Return the steps around the longest one, from 0 s on, while those of all engines are known."""
     trace = run.trace
     if not len(trace):
         return ()
@@ -507,7 +513,7 @@ def _steps(run: Run) -> tuple[EngineStep, ...]:
     )
 
 
-def _points(run: Run) -> tuple[RequestPoint, ...]:
+def _points(run: RouterReplication) -> tuple[RequestPoint, ...]:
     """Evenly taken from the measured requests."""
     numbers = run.measured
     chosen = numbers[np.linspace(0, len(numbers) - 1, min(_POINTS, len(numbers))).astype(int)]

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from nona.core.document import number
 from nona.core.errors import ScenarioError
-from nona.language.formula import Prediction, predict
+from nona.language.formula import EngineLoad, predict
 from nona.language.results import SizeCurve
 from nona.language.study.engines import LanguageStudy, MisfitError, prepare_language
 from nona.language.system import LanguageSystem
@@ -33,7 +33,10 @@ def engine_server(group: ServerGroupSpec, gpu: str, gpus: int, tp: int) -> Serve
 def study_on(
     scenario: Scenario, sources: Sources, servers: Sequence[ServerGroupSpec]
 ) -> LanguageStudy | None:
-    """The scenario's requests on these servers alone; ``None`` where the model does not fit their engines."""
+    """Return the scenario's requests on these servers alone.
+
+    ``None`` where the model does not fit their engines.
+    """
     cluster = scenario.cluster.model_copy(update={"servers": tuple(servers)})
     try:
         return prepare_language(scenario.model_copy(update={"cluster": cluster}), sources)
@@ -47,7 +50,7 @@ FULL = 0.999  # of the load at which queues grow without bound
 
 
 def engine_sizes(scenario: Scenario, sources: Sources, group: ServerGroupSpec) -> tuple[SizeCurve, ...]:
-    """The GPUs of a server, at least two, as engines of every size that the model fits.
+    """Return the GPUs of a server, at least two, as engines of every size that the model fits.
 
     Rates are of all rows together, in their mix, up to what the best size serves. A curve ends where its
     engines, or their caches by Little's law, are full.
@@ -84,7 +87,7 @@ def engine_sizes(scenario: Scenario, sources: Sources, group: ServerGroupSpec) -
 
 
 def own_rate(study: LanguageStudy, group: int) -> float:
-    """Requests per second of the scenario on as many GPUs of a group as :func:`engine_sizes` compares.
+    """Return requests per second of the scenario on as many GPUs of a group as :func:`engine_sizes` compares.
 
     The engines of a model share its requests alike.
     """
@@ -102,7 +105,7 @@ def _gpus(group: ServerGroupSpec) -> int:
 def _studies(
     scenario: Scenario, sources: Sources, group: ServerGroupSpec
 ) -> Iterator[tuple[int, LanguageStudy]]:
-    """The study of each size: one server, its GPUs in engines of so many."""
+    """Yield the study of each size: one server, its GPUs in engines of so many."""
     if group.engine is None:
         return
     gpus, model = _gpus(group), group.engine.model
@@ -116,13 +119,13 @@ def _studies(
             yield size, study
 
 
-def _at(system: LanguageSystem, scale: float) -> Prediction | None:
+def _at(system: LanguageSystem, scale: float) -> EngineLoad | None:
     rows = tuple(replace(row, rate=scale * row.rate) for row in system.rows)
     return predict(replace(system, rows=rows), 0)
 
 
 def _most(system: LanguageSystem) -> float:
-    """The scale of the rates at which the engines, or their caches, are full."""
+    """Return the scale of the rates at which the engines, or their caches, are full."""
 
     def room(scale: float) -> float:
         prediction = _at(system, scale)

@@ -33,7 +33,7 @@ class TaskEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MergeStep:
     """One contraction: the tasks ``source`` and ``target`` became the task ``into``.
 
     ``edge`` is an edge between operators that the step swallowed; ``reason`` says in words why
@@ -60,7 +60,7 @@ class ContractedGraph:
     rule: str
     tasks: tuple[Task, ...]
     edges: tuple[TaskEdge, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[MergeStep, ...]
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -93,7 +93,7 @@ class ContractedGraph:
 
 
 def assemble(
-    graph: ModelGraph, rule: str, groups: Sequence[Sequence[int]], steps: Sequence[Step]
+    graph: ModelGraph, rule: str, groups: Sequence[Sequence[int]], steps: Sequence[MergeStep]
 ) -> ContractedGraph:
     """The contracted graph whose tasks are ``groups``.
 
@@ -156,7 +156,7 @@ class ContractionSummary:
 
 
 def summarize_contraction(contracted: ContractedGraph) -> ContractionSummary:
-    """The figures of ``contracted``.
+    """Return the figures of ``contracted``.
 
     >>> from nona.models.contraction.rules import contract
     >>> from nona.models.graph.model import Edge, ModelGraph, Operator

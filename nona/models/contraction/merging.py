@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from nona.models.contraction.contracted import ContractedGraph, Step, assemble
+from nona.models.contraction.contracted import ContractedGraph, MergeStep, assemble
 from nona.models.graph.dag import Dag
 from nona.models.graph.model import ModelGraph
 from nona.models.graph.text import quote
@@ -87,7 +87,7 @@ class Quotient:
         return heads, Dag.from_edges(len(heads), arcs)
 
 
-class Traffic:
+class BorderSizes:
     """Sizes of the distinct tensors that cross the borders of tasks.
 
     A tensor counts once for a task, however many operators there read it, and once for its
@@ -153,7 +153,7 @@ class Merging:
         self.graph = graph
         self.priority = priority if priority is not None else range(len(graph.operators))
         self.quotient = Quotient(graph.dag)
-        self.steps: list[Step] = []
+        self.steps: list[MergeStep] = []
         self._ids = [o.id for o in graph.operators]
         self._quoted: dict[int, str] = {}
 
@@ -170,10 +170,10 @@ class Merging:
     def _record(self, u: int, v: int, rule: str, reason: str) -> None:
         first = self._ids[self.quotient.head[u]]
         edge = (self._ids[u], self._ids[v])
-        self.steps.append(Step(first, edge[1], first, edge, reason, rule))
+        self.steps.append(MergeStep(first, edge[1], first, edge, reason, rule))
 
     def name(self, head: int) -> str:
-        """The task that starts in ``head``, quoted and clipped for a sentence."""
+        """Return the task that starts in ``head``, quoted and clipped for a sentence."""
         if head not in self._quoted:
             self._quoted[head] = quote(self._ids[head], NAME_WIDTH)
         return self._quoted[head]

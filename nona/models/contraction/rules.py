@@ -9,14 +9,14 @@ from nona.core.errors import GraphError
 from nona.core.registry import Registry
 from nona.core.units import format_size
 from nona.models.contraction.contracted import ContractedGraph
-from nona.models.contraction.merging import DirectWorklist, Merging, Traffic
+from nona.models.contraction.merging import BorderSizes, DirectWorklist, Merging
 from nona.models.graph.dag import transitive_reduction
 from nona.models.graph.model import ModelGraph
 from nona.models.graph.text import quote
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ContractionRule:
     """A way to contract a model graph.
 
     ``name``: the name that people type.
@@ -50,7 +50,7 @@ def _apply_direct(merging: Merging) -> None:
 
 
 def _direct_reason(merging: Merging, u: int, v: int) -> str:
-    """The condition with the neighbours that it was checked on."""
+    """Return the condition with the neighbours that it was checked on."""
     a, b = merging.ends(u, v)
     inputs, consumers = merging.other_inputs(u, v), merging.other_consumers(u, v)
     reads = f"and otherwise only what {a} reads too ({inputs})" if inputs else "only"
@@ -58,7 +58,7 @@ def _direct_reason(merging: Merging, u: int, v: int) -> str:
     return f"{b} reads from {a} {reads}; {a} feeds {b} {feeds}."
 
 
-DIRECT = Rule(
+DIRECT = ContractionRule(
     name=DIRECT_NAME,
     condition=(
         "a → b is contracted when every other input of b is an input of a, and every other consumer of a "
@@ -98,7 +98,7 @@ def _apply_poset(merging: Merging) -> None:
 
 
 def _reason(merging: Merging, u: int, v: int, a_grew: bool, b_grew: bool) -> str:
-    """The condition with the neighbours that it was checked on: those of the ends that meet.
+    """Return the condition with the neighbours that it was checked on: those of the ends that meet.
 
     Where a or b has grown by this rule, the rest of it has more neighbours; for these the steps
     before have shown the same.
@@ -115,7 +115,7 @@ def _reason(merging: Merging, u: int, v: int, a_grew: bool, b_grew: bool) -> str
     return f"{before}; {behind}."
 
 
-POSET = Rule(
+POSET = ContractionRule(
     name=POSET_NAME,
     condition=(
         "a → b is contracted when everything else that b depends on comes before a, and everything else "
@@ -132,12 +132,12 @@ def _apply_size_aware(merging: Merging) -> None:
     """Contract by the direct rule, only if size(a → b) ≥ bytes into a or ≥ bytes out of b.
 
     Then a placement that parts a from b can move one of them to the other without sending more
-    bytes. Sizes are of distinct tensors between tasks (:class:`Traffic`).
+    bytes. Sizes are of distinct tensors between tasks (:class:`BorderSizes`).
 
     The result may depend on the order (a merge adds to the bytes into its task), so edges are
     taken from inputs to outputs: the same graph always gives the same tasks.
     """
-    traffic = Traffic(merging.graph, merging.quotient)
+    traffic = BorderSizes(merging.graph, merging.quotient)
     head = merging.quotient.head
 
     def reason(u: int, v: int) -> str | None:
@@ -155,7 +155,7 @@ def _apply_size_aware(merging: Merging) -> None:
     DirectWorklist(merging, SIZE_AWARE_NAME, reason, lambda u, v: traffic.merge(head[u], v)).run()
 
 
-SIZE_AWARE = Rule(
+SIZE_AWARE = ContractionRule(
     name=SIZE_AWARE_NAME,
     condition=(
         "a → b is contracted when the direct rule allows it and the bytes between them are at least the "
@@ -166,7 +166,7 @@ SIZE_AWARE = Rule(
     confluent=False,
 )
 
-RULES: Registry[Rule] = Registry("Contraction rule", (DIRECT, POSET, SIZE_AWARE), GraphError)
+RULES: Registry[ContractionRule] = Registry("Contraction rule", (DIRECT, POSET, SIZE_AWARE), GraphError)
 DEFAULT_RULE = POSET.name
 
 
@@ -195,7 +195,9 @@ def contract(graph: ModelGraph, rule: str = DEFAULT_RULE) -> ContractedGraph:
     return contract_by(graph, RULES[rule])
 
 
-def contract_by(graph: ModelGraph, rule: Rule, priority: Sequence[float] | None = None) -> ContractedGraph:
+def contract_by(
+    graph: ModelGraph, rule: ContractionRule, priority: Sequence[float] | None = None
+) -> ContractedGraph:
     """:func:`contract` with a rule object, and a priority that sets the order of the steps.
 
     ``priority`` has a number for every operator: of the edges that may be contracted, the one

@@ -50,7 +50,7 @@ class TaskGraph:
     def from_edges(
         cls, name: str, compute_s: ArrayLike, edges: Iterable[tuple[int, int, float]] = ()
     ) -> TaskGraph:
-        """A graph without operators, every edge with a tensor of its own; tasks are called t0, t1, ….
+        """Return a graph without operators, every edge with a tensor of its own; tasks are called t0, t1, ….
 
         ``compute_s`` (T,) or (classes, T): seconds of each task, on one executor class or on several.
         ``edges``: (source, target, bytes) each, from a lower number to a higher one.

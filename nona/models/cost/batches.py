@@ -98,7 +98,7 @@ def fit_batches(sizes: ArrayLike, seconds: ArrayLike) -> BatchFit:
 
 
 def activation_bytes(costed: CostedGraph, edges: Sequence[Edge]) -> float:
-    """The most bytes of activations that are alive at once while the operators run in their order.
+    """Return the most bytes of activations that are alive at once while the operators run in their order.
 
     ``edges`` are those of the graph at the precision and batch costed. What an operator reads and writes is
     alive while it runs.

@@ -107,7 +107,7 @@ def sigma_of(provenance: Provenance, sliced: bool = False) -> float:
 def interval(
     time_s: float, provenance: Provenance, level: float = 0.9, sliced: bool = False
 ) -> tuple[float, float]:
-    """The central interval that holds the true time with probability ``level``, seconds.
+    """Return the central interval that holds the true time with probability ``level``, seconds.
 
     Formula: time · exp(∓ z·σ), z the normal quantile of (1 + level) / 2, σ by :func:`sigma_of`.
 
@@ -124,6 +124,6 @@ def interval(
 
 
 def total_interval(costed: CostedGraph, level: float = 0.9) -> tuple[float, float]:
-    """The interval of a model's total time: the sum of its operators' bounds."""
+    """Return the interval of a model's total time: the sum of its operators' bounds."""
     bounds = [interval(c.compute_s, c.provenance, level, costed.sliced) for c in costed.costs]
     return sum(b[0] for b in bounds), sum(b[1] for b in bounds)

@@ -45,7 +45,7 @@ class Kernel:
 def fuse(
     graph: ModelGraph, works: Sequence[OperatorWork], sizes: Mapping[str, float], fuses: bool = True
 ) -> tuple[Kernel, ...]:
-    """The kernels of a graph, ordered by root; every operator is in exactly one.
+    """Return the kernels of a graph, ordered by root; every operator is in exactly one.
 
     ``works``: work and launch kind of each operator. ``sizes``: bytes of every tensor at the precision and
     batch in use. ``fuses``: true if the software stack fuses.
@@ -72,7 +72,7 @@ def fuse(
 
 
 def _roots(graph: ModelGraph, works: Sequence[OperatorWork], fuses: bool) -> tuple[list[int], set[int]]:
-    """The root of each operator's kernel, and the roots that launch one."""
+    """Return the root of each operator's kernel, and the roots that launch one."""
     roots: list[int] = []
     launching: set[int] = set()
     for operator, work in enumerate(works):
@@ -288,7 +288,7 @@ def _fit_total(
 def _precision_warnings(
     works: Sequence[OperatorWork], executor: ExecutorClass, options: CostOptions
 ) -> tuple[str, ...]:
-    """A line for every precision that products need and the device has no peak for."""
+    """Return a line for every precision that products need and the device has no peak for."""
     device = executor.device
     types = {w.dtype for w in works if w.work.macs}
     wanted = sorted({options.peak_for(dtype, device=device) for dtype in types})

@@ -86,7 +86,7 @@ class MeasuredTable:
 
 
 def read_measured(data: bytes | str) -> MeasuredTable:
-    """The table in CSV text (UTF-8).
+    """Return the table in CSV text (UTF-8).
 
     Raises ``CostError`` for a missing, repeated or unknown column, a row of another length, an empty name, a
     time that is not a number of milliseconds ≥ 0, or two rows for the same; the line is named.

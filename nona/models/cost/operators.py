@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass, replace
 from nona.models.cost.options import DEFAULT_OPTIONS, CostOptions
 from nona.models.cost.rules import RULES, Launch
 from nona.models.cost.site import Site, UnknownShapeError
-from nona.models.graph.model import ModelGraph, Operator, Work
+from nona.models.graph.model import ModelGraph, Operator, StatedWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class OperatorWork:
     first weight. ``known`` tells whether the FLOPs could be counted.
     """
 
-    work: Work
+    work: StatedWork
     launch: Launch
     dtype: str | None
     known: bool = True
@@ -79,9 +79,9 @@ def heaviest_body(operator: Operator, options: CostOptions) -> CountedBody:
 
 def _inside(
     operator: Operator, options: CostOptions, unknown: Counter[str], shapeless: Counter[str]
-) -> tuple[Work, Launch, bool]:
+) -> tuple[StatedWork, Launch, bool]:
     if operator.turns == 0:
-        return Work(), "view", True
+        return StatedWork(), "view", True
     body = heaviest_body(operator, replace(options, batch=1, members=1))
     unknown.update(body.unknown)
     shapeless.update(body.shapeless)
@@ -89,13 +89,13 @@ def _inside(
     return _sum(body.works, 1 if operator.turns is None else operator.turns), "kernel", counted
 
 
-def _sum(works: Sequence[OperatorWork], turns: int = 1) -> Work:
-    return Work(*(turns * sum(parts) for parts in zip(*(astuple(w.work) for w in works), strict=True)))
+def _sum(works: Sequence[OperatorWork], turns: int = 1) -> StatedWork:
+    return StatedWork(*(turns * sum(parts) for parts in zip(*(astuple(w.work) for w in works), strict=True)))
 
 
 def _count(
     site: Site, options: CostOptions, unknown: Counter[str], shapeless: Counter[str]
-) -> tuple[Work, Launch, bool]:
+) -> tuple[StatedWork, Launch, bool]:
     operator = site.operator
     rule = RULES.get(operator.kind)
     if operator.work is not None:
@@ -117,10 +117,10 @@ def _count(
     return work, rule.launch, True
 
 
-def _batched(work: Work, batch: int) -> Work:
+def _batched(work: StatedWork, batch: int) -> StatedWork:
     if batch == 1:
         return work
-    return Work(
+    return StatedWork(
         work.flops * batch,
         work.macs * batch,
         work.read_bytes * batch,

@@ -69,7 +69,7 @@ def stacks() -> Mapping[str, Stack]:
 
 
 def calibration(device: Device, stack: str) -> Calibration:
-    """The constants for ``device`` under ``stack``; a user's own efficiencies come first.
+    """Return the constants for ``device`` under ``stack``; a user's own efficiencies come first.
 
     >>> from nona.cluster.hardware.device import devices
     >>> calibration(devices()["h100"], "tensorrt").launch_s
@@ -91,7 +91,7 @@ def calibration(device: Device, stack: str) -> Calibration:
 
 @cache
 def slice_constant(name: str) -> float:
-    """A constant of ``data/slices.csv``.
+    """Return a constant of ``data/slices.csv``.
 
     >>> slice_constant("speed_exponent")
     0.95
@@ -241,7 +241,7 @@ def resident_bytes(graph: ModelGraph, options: CostOptions) -> float:
 
 
 def scaled_edges(graph: ModelGraph, options: CostOptions) -> tuple[Edge, ...]:
-    """The edges of ``graph`` with their bytes under precision and batch."""
+    """Return the edges of ``graph`` with their bytes under precision and batch."""
     scale = tensor_scale(graph, options)
     return tuple(
         replace(e, size_bytes=e.size_bytes * scale.get(e.tensor, options.inputs)) for e in graph.edges

@@ -14,17 +14,17 @@ from types import MappingProxyType
 from typing import Literal
 
 from nona.models.cost.site import Site, UnknownShapeError
-from nona.models.graph.model import Work
+from nona.models.graph.model import StatedWork
 
 Launch = Literal["kernel", "fused", "view", "host"]
 """``kernel``: always its own kernel; ``fused``: part of its producer's where the software fuses;
 ``view``: no work at all; ``host``: never on the device."""
 
-Count = Callable[[Site], Work]
+Count = Callable[[Site], StatedWork]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CountingRule:
     """The counting rule of one kind of operator, and whether it launches a kernel."""
 
     kind: str
@@ -32,8 +32,8 @@ class Rule:
     count: Count
 
 
-_RULES: dict[str, Rule] = {}
-RULES: Mapping[str, Rule] = MappingProxyType(_RULES)
+_RULES: dict[str, CountingRule] = {}
+RULES: Mapping[str, CountingRule] = MappingProxyType(_RULES)
 """All rules by kind of operator; filled when :mod:`nona.models.cost.rules` is imported."""
 
 
@@ -44,22 +44,22 @@ def rule(*kinds: str, launch: Launch = "kernel") -> Callable[[Count], Count]:
         for kind in kinds:
             if kind in _RULES:
                 raise ValueError(f"Operator kind {kind!r} has two rules; remove one.")
-            _RULES[kind] = Rule(kind, launch, count)
+            _RULES[kind] = CountingRule(kind, launch, count)
         return count
 
     return register
 
 
 @rule("MatMul", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulIntegerToFloat")
-def matmul(site: Site) -> Work:
+def matmul(site: Site) -> StatedWork:
     """The last axis of the first input is summed."""
     shape = site.input_shape()
     return site.work(macs=site.output_elements * (shape[-1] if shape else 1))
 
 
 @rule("FusedMatMul", "TransposeMatMul")
-def fused_matmul(site: Site) -> Work:
-    """A MatMul with optional transposition (ONNX Runtime)."""
+def fused_matmul(site: Site) -> StatedWork:
+    """Return a MatMul with optional transposition (ONNX Runtime)."""
     shape = site.input_shape()
     if site.attribute("transBatchA", 0):
         shape = (*shape[1:-1], shape[0], shape[-1])
@@ -67,14 +67,14 @@ def fused_matmul(site: Site) -> Work:
 
 
 @rule("MatMulNBits", "MatMulBnb4")
-def packed_matmul(site: Site) -> Work:
+def packed_matmul(site: Site) -> StatedWork:
     """A MatMul whose weights are packed to a few bits; the summed length is the attribute K."""
     length = site.attribute("K", 0) or site.input_shape()[-1]
     return site.work(macs=site.output_elements * length)
 
 
 @rule("Gemm", "QGemm", "FusedGemm")
-def gemm(site: Site) -> Work:
+def gemm(site: Site) -> StatedWork:
     """α·A·B + β·C; C, the bias, adds one per output element."""
     length = site.input_shape()[0 if site.attribute("transA", 0) else -1]
     out = site.output_elements
@@ -82,7 +82,7 @@ def gemm(site: Site) -> Work:
 
 
 @rule("Einsum")
-def einsum(site: Site) -> Work:
+def einsum(site: Site) -> StatedWork:
     """MACs = product of the lengths of all indices, for each of the products between the inputs.
 
     With one input there is nothing to multiply: additions of the summed elements only.
@@ -116,26 +116,26 @@ def _index_lengths(site: Site) -> tuple[dict[str, int], int]:
 
 
 @rule("Conv", "ConvInteger", "FusedConv", "NhwcConv", "NhwcFusedConv", "DeformConv", "CausalConvWithState")
-def convolution(site: Site) -> Work:
+def convolution(site: Site) -> StatedWork:
     """Weights are (out channels, in channels / groups, kernel …)."""
     bias = {"DeformConv": 3, "ConvInteger": -1}.get(site.operator.kind, 2)
     return _convolution(site, weight=1, bias=bias)
 
 
 @rule("QLinearConv")
-def quantised_convolution(site: Site) -> Work:
-    """Inputs: x, its scale and zero point, then the weights; the bias is the ninth."""
+def quantised_convolution(site: Site) -> StatedWork:
+    """Return inputs: x, its scale and zero point, then the weights; the bias is the ninth."""
     return _convolution(site, weight=3, bias=8)
 
 
 @rule("ConvTranspose")
-def transposed_convolution(site: Site) -> Work:
+def transposed_convolution(site: Site) -> StatedWork:
     """Weights are (in channels, out channels / groups, kernel …): every input element meets them once."""
     macs = site.input_elements * math.prod(site.input_shape(1)[1:])
     return site.work(macs=macs, flops=site.output_elements if site.has_input(2) else 0)
 
 
-def _convolution(site: Site, weight: int, bias: int) -> Work:
+def _convolution(site: Site, weight: int, bias: int) -> StatedWork:
     out = site.output_elements
     has_bias = bias > 0 and site.has_input(bias)
     return site.work(macs=out * math.prod(site.input_shape(weight)[1:]), flops=out if has_bias else 0)
@@ -145,7 +145,7 @@ SOFTMAX_FLOPS = 5
 
 
 @rule("Attention")
-def attention(site: Site) -> Work:
+def attention(site: Site) -> StatedWork:
     """ONNX's operator (Q, K, V), or ONNX Runtime's older one (input, weights of Q, K and V, bias)."""
     if len(site.input_shape()) == 3 and len(site.input_shape(1)) == 2:
         return _projected(site, past=4)
@@ -153,13 +153,13 @@ def attention(site: Site) -> Work:
 
 
 @rule("QAttention")
-def quantised_attention(site: Site) -> Work:
+def quantised_attention(site: Site) -> StatedWork:
     """ONNX Runtime's older operator with scales and zero points of input and weights."""
     return _projected(site, past=8)
 
 
 @rule("MultiHeadAttention")
-def multi_head_attention(site: Site) -> Work:
+def multi_head_attention(site: Site) -> StatedWork:
     """ONNX Runtime's operator on Q, K and V, or on all in one tensor (batch, length, heads, 3, size)."""
     heads, query = site.attribute("num_heads", 0), site.input_shape()
     if len(query) == 5:
@@ -172,7 +172,7 @@ def multi_head_attention(site: Site) -> Work:
 
 
 @rule("GroupQueryAttention")
-def group_query_attention(site: Site) -> Work:
+def group_query_attention(site: Site) -> StatedWork:
     """ONNX Runtime's operator: more query heads than key heads; Q may hold K and V too."""
     heads, pairs = site.attribute("num_heads", 0), site.attribute("kv_num_heads", 0)
     if site.has_input(1) or heads + 2 * pairs <= 0:
@@ -183,7 +183,7 @@ def group_query_attention(site: Site) -> Work:
 
 
 @rule("LinearAttention")
-def linear_attention(site: Site) -> Work:
+def linear_attention(site: Site) -> StatedWork:
     """Per token and head a state of key size × value size: read by the query, updated by the key.
 
     The delta rules read it once more, the gated ones scale it.
@@ -200,7 +200,7 @@ def linear_attention(site: Site) -> Work:
     return site.work(macs=batch * tokens * state * (query_heads + updates * key_heads), flops=gate)
 
 
-def _attention(site: Site, query_heads: int, key_heads: int, past: int) -> Work:
+def _attention(site: Site, query_heads: int, key_heads: int, past: int) -> StatedWork:
     batch, heads, queries, width = _heads_first(site.input_shape(0), query_heads)
     _, _, keys, _ = _heads_first(site.input_shape(1), key_heads)
     _, _, _, value_width = _heads_first(site.input_shape(2), key_heads)
@@ -209,7 +209,7 @@ def _attention(site: Site, query_heads: int, key_heads: int, past: int) -> Work:
     return _attended(site, batch * heads * queries * keys, width + value_width)
 
 
-def _attended(site: Site, points: int, widths: int) -> Work:
+def _attended(site: Site, points: int, widths: int) -> StatedWork:
     """``points`` pairs of a query and a key, each a product over both ``widths``, and the softmax."""
     return site.work(macs=points * widths, flops=SOFTMAX_FLOPS * points)
 
@@ -223,7 +223,7 @@ def _heads_first(shape: tuple[int, ...], heads: int) -> tuple[int, int, int, int
     raise UnknownShapeError
 
 
-def _projected(site: Site, past: int) -> Work:
+def _projected(site: Site, past: int) -> StatedWork:
     batch, length, width = site.input_shape()
     columns = site.input_shape(1)[1]
     heads = max(site.attribute("num_heads", 1), 1)
@@ -239,7 +239,7 @@ _GATE_FLOPS = {"LSTM": 9, "DynamicQuantizeLSTM": 9, "GRU": 8, "RNN": 2}
 
 
 @rule("LSTM", "GRU", "RNN", "DynamicQuantizeLSTM")
-def recurrent(site: Site) -> Work:
+def recurrent(site: Site) -> StatedWork:
     """X is (steps, batch, inputs) or, with ``layout`` 1, (batch, steps, inputs): the product counts."""
     points = math.prod(site.input_shape()[:2])
     weights, recurrence = site.input_shape(1), site.input_shape(2)
@@ -263,32 +263,32 @@ def recurrent(site: Site) -> Work:
     *("QuantizeLinear", "RotaryEmbedding", "SwiGLU", "QLinearLeakyRelu", "BiasAdd"),
     launch="fused",
 )
-def elementwise(site: Site) -> Work:
+def elementwise(site: Site) -> StatedWork:
     """One FLOP per element of the output."""
     return site.work(flops=site.output_elements)
 
 
 @rule("Sum", "Mean", "Max", "Min", launch="fused")
-def variadic(site: Site) -> Work:
+def variadic(site: Site) -> StatedWork:
     """One FLOP per element and pair of inputs."""
     pairs = max(sum(1 for n in site.operator.inputs if n) - 1, 1)
     return site.work(flops=pairs * site.output_elements)
 
 
 @rule("Cast", "CastLike", "Where", launch="fused")
-def selection(site: Site) -> Work:
+def selection(site: Site) -> StatedWork:
     """No arithmetic: the bytes count."""
     return site.work()
 
 
 @rule("DynamicQuantizeLinear")
-def dynamic_quantisation(site: Site) -> Work:
-    """The range first, then scale, round and shift."""
+def dynamic_quantisation(site: Site) -> StatedWork:
+    """Return the range first, then scale, round and shift."""
     return site.work(flops=4 * site.input_elements)
 
 
 @rule("Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial")
-def random_numbers(site: Site) -> Work:
+def random_numbers(site: Site) -> StatedWork:
     """One FLOP per number drawn."""
     return site.work(flops=site.output_elements)
 
@@ -313,19 +313,19 @@ _PER_ELEMENT = {
 
 
 @rule(*_PER_ELEMENT)
-def normalisation(site: Site) -> Work:
-    """The table's FLOPs per element of the output."""
+def normalisation(site: Site) -> StatedWork:
+    """Return the table's FLOPs per element of the output."""
     return site.work(flops=_PER_ELEMENT[site.operator.kind] * site.output_elements)
 
 
 @rule("LRN")
-def local_response(site: Site) -> Work:
+def local_response(site: Site) -> StatedWork:
     """Across ``size`` channels: a square and a sum each, then a power and a product."""
     return site.work(flops=(2 * site.attribute("size", 1) + 3) * site.output_elements)
 
 
 @rule("MaxPool", "AveragePool", "LpPool", "QLinearAveragePool")
-def pooling(site: Site) -> Work:
+def pooling(site: Site) -> StatedWork:
     """One FLOP per window element and output element."""
     return site.work(flops=site.output_elements * math.prod(site.numbers("kernel_shape")))
 
@@ -335,26 +335,26 @@ def pooling(site: Site) -> Work:
     *("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1"),
     *("ArgMax", "ArgMin", "CumSum", "CumProd", "NonZero", "Unique", "Det"),
 )
-def reduction(site: Site) -> Work:
+def reduction(site: Site) -> StatedWork:
     """One FLOP per element of the input."""
     return site.work(flops=site.input_elements)
 
 
 @rule("ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp")
-def reduction_of_function(site: Site) -> Work:
-    """A function and a sum per element of the input."""
+def reduction_of_function(site: Site) -> StatedWork:
+    """Return a function and a sum per element of the input."""
     return site.work(flops=2 * site.input_elements)
 
 
 @rule("TopK")
-def top_k(site: Site) -> Work:
-    """A heap of k: n·log₂ k comparisons, n the elements of the input."""
+def top_k(site: Site) -> StatedWork:
+    """Return a heap of k: n·log₂ k comparisons, n the elements of the input."""
     k = site.output_shape()[site.attribute("axis", -1)]
     return site.work(flops=site.input_elements * max(1.0, math.log2(max(k, 2))))
 
 
 @rule("DFT", "STFT")
-def fourier_transform(site: Site) -> Work:
+def fourier_transform(site: Site) -> StatedWork:
     """5·n·log₂ n for each transform of length n (Cooley and Tukey 1965; n from the output)."""
     shape = site.output_shape()
     length = shape[site.attribute("axis", -2)] if len(shape) > 1 else shape[0]
@@ -363,14 +363,14 @@ def fourier_transform(site: Site) -> Work:
 
 
 @rule("MaxRoiPool", "RoiAlign")
-def region_pooling(site: Site) -> Work:
+def region_pooling(site: Site) -> StatedWork:
     """Four corners, each a product and a sum, per sample of each output element."""
     samples = max(site.attribute("sampling_ratio", 2), 1) ** 2
     return site.work(flops=8 * samples * site.output_elements)
 
 
 @rule("NonMaxSuppression")
-def non_max_suppression(site: Site) -> Work:
+def non_max_suppression(site: Site) -> StatedWork:
     """Every box against every box of its class, ten FLOPs a pair: an upper bound."""
     boxes, scores = site.input_shape(), site.input_shape(1)
     return site.work(flops=10 * boxes[0] * boxes[1] ** 2 * scores[1])
@@ -378,50 +378,50 @@ def non_max_suppression(site: Site) -> Work:
 
 @rule("Concat", "SpaceToDepth", "DepthToSpace", "ReverseSequence", "ConcatFromSequence", "QLinearConcat")
 @rule("ReorderInput", "ReorderOutput")
-def copy(site: Site) -> Work:
+def copy(site: Site) -> StatedWork:
     """Everything is read and written."""
     return site.work()
 
 
 @rule("Transpose", "Pad", "Trilu", launch="fused")
-def rearrangement(site: Site) -> Work:
+def rearrangement(site: Site) -> StatedWork:
     """Everything is read and written, mostly inside a neighbour's kernel."""
     return site.work()
 
 
 @rule("Slice", "Split", "Expand", "Tile", launch="fused")
-def part_or_repeat(site: Site) -> Work:
+def part_or_repeat(site: Site) -> StatedWork:
     """Count at most as many bytes read as written (Slice, Split), and at most the input (Expand, Tile)."""
     return _partial(site)
 
 
 @rule("Gather", "GatherElements", "GatherND", "Compress", "OneHot", "EmbedLayerNormalization")
 @rule("GatherBlockQuantized")
-def lookup(site: Site) -> Work:
+def lookup(site: Site) -> StatedWork:
     """Only the rows that are looked up are read: as many bytes as are written, and the indices."""
     return _partial(site)
 
 
 @rule("ScatterElements", "ScatterND", "Scatter", "TensorScatter")
-def scatter(site: Site) -> Work:
+def scatter(site: Site) -> StatedWork:
     """Indices and updates are read, the updated rows are written."""
     updates = site.bytes_of(site.operator.inputs[1:])
     return site.work(read=updates, write=min(updates, site.write_bytes), weight=0.0)
 
 
 @rule("Resize", "Upsample", "GridSample", "AffineGrid", "CenterCropPad", "Col2Im", "ImageDecoder")
-def resampling(site: Site) -> Work:
+def resampling(site: Site) -> StatedWork:
     """Four neighbours, each a product and a sum, per element of the output (linear in two axes)."""
     return site.work(flops=8 * site.output_elements)
 
 
 @rule("Range", "EyeLike", "Constant", "ConstantOfShape", "HannWindow", "HammingWindow", "BlackmanWindow")
-def generation(site: Site) -> Work:
+def generation(site: Site) -> StatedWork:
     """Written only."""
     return site.work(read=0.0, weight=0.0)
 
 
-def _partial(site: Site) -> Work:
+def _partial(site: Site) -> StatedWork:
     """The first input counts at most as many bytes as are written; the others count whole."""
     data, *rest = site.operator.inputs or ("",)
     used = min(site.bytes_of((data,)), site.write_bytes)
@@ -435,12 +435,12 @@ def _partial(site: Site) -> Work:
     *("OptionalGetElement", "BitCast", "DequantizeLinear"),  # folded into what reads it
     launch="view",
 )
-def view(site: Site) -> Work:
-    """The same bytes under another shape (Dropout does nothing at inference)."""
+def view(site: Site) -> StatedWork:
+    """Return the same bytes under another shape (Dropout does nothing at inference)."""
     return site.work(read=0.0, write=0.0, weight=0.0)
 
 
 @rule("Shape", "Size", "OptionalHasElement", "SequenceLength", launch="host")
-def shape(site: Site) -> Work:
+def shape(site: Site) -> StatedWork:
     """Known before the kernels run."""
     return site.work(read=0.0, write=site.write_bytes, weight=0.0)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from nona.models.graph.model import ModelGraph, Operator, Work
+from nona.models.graph.model import ModelGraph, Operator, StatedWork
 
 INDEX_DTYPES = frozenset({"int32", "int64", "uint32", "uint64", "bool"})
 MOST_INDEX_ELEMENTS = 4096
@@ -33,12 +33,12 @@ class Site:
         return int(value) if isinstance(value, int | float) else default
 
     def numbers(self, name: str) -> tuple[int, ...]:
-        """An attribute that is a list of whole numbers; empty when it is not given."""
+        """Return an attribute that is a list of whole numbers; empty when it is not given."""
         value = self.operator.attributes.get(name, ())
         return tuple(int(v) for v in value) if isinstance(value, tuple) else ()
 
     def text(self, name: str) -> str:
-        """An attribute that is a text; empty when it is not given."""
+        """Return an attribute that is a text; empty when it is not given."""
         value = self.operator.attributes.get(name, "")
         return value if isinstance(value, str) else ""
 
@@ -96,9 +96,9 @@ class Site:
         read: float | None = None,
         write: float | None = None,
         weight: float | None = None,
-    ) -> Work:
+    ) -> StatedWork:
         """FLOPs 2·``macs`` + ``flops``; bytes are those of all tensors where not given."""
-        return Work(
+        return StatedWork(
             flops=2.0 * macs + flops,
             macs=float(macs),
             read_bytes=self.read_bytes if read is None else read,

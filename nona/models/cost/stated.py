@@ -99,7 +99,7 @@ def with_given(
     factors: Mapping[str, float],
     own: Mapping[str, Device] | None = None,
 ) -> ModelGraph:
-    """The graph with its stated times on ``device``, and on others by ``factors``.
+    """Return the graph with its stated times on ``device``, and on others by ``factors``.
 
     ``device``: on which the times hold (``"any"``: on all alike), in place of what the file says; ``None``:
         as the file says. Where it gives a task times for several devices, those stay.
@@ -209,7 +209,7 @@ def _measured(
 
 
 def _nearest(times_s: Mapping[int, float], inputs: int) -> AtBatch:
-    """The time at so many inputs, linear between two measured ones; beyond these the nearest.
+    """Return the time at so many inputs, linear between two measured ones; beyond these the nearest.
 
     >>> _nearest({1: 2.0, 3: 4.0}, 2), _nearest({1: 2.0, 3: 4.0}, 8)
     ((3.0, 2), (4.0, 3))
@@ -250,7 +250,7 @@ def _stated(
     whole: Mapping[str, AtBatch],
     options: CostOptions,
 ) -> Stated | None:
-    """The time stated for this class, for its device, or for any."""
+    """Return the time stated for this class, for its device, or for any."""
     given, growth = operator.compute_s or {}, given_growth(operator, options)
     device = executor.device.name
     as_given: Provenance = "given" if options.members == 1 or operator.batch_s else "modelled"
@@ -288,7 +288,10 @@ def _elsewhere(
 
 
 def _class(name: str, own: Mapping[str, Device] | None, place: str) -> ExecutorClass:
-    """The class that a time is given for; an unknown one is refused, with those that are most like it."""
+    """Return the class that a time is given for.
+
+    An unknown one is refused, with those that are most like it.
+    """
     try:
         return executor_class(name, own)
     except HardwareError as error:
@@ -318,7 +321,7 @@ def unscaled_share(costed: CostedGraph) -> float:
 def whole_model_s(
     graph: ModelGraph, executor: ExecutorClass, options: CostOptions, measured: MeasuredTable | None
 ) -> AtBatch | None:
-    """The measured time of the whole model on this executor class (operator ``*``), if any."""
+    """Return the measured time of the whole model on this executor class (operator ``*``), if any."""
     return _measured(measured, graph.name, executor.name, options).get(ANY)
 
 

@@ -24,7 +24,7 @@ _PARTS = re.compile(r"[/.]")
 
 
 def scope_path(operator: Operator) -> Path:
-    """The modules around an operator, outermost first; empty where nothing names them.
+    """Return the modules around an operator, outermost first; empty where nothing names them.
 
     >>> scope_path(Operator("/model/layers.3/MatMul", scope="model/layers.3"))
     ('model', 'layers', '3')
@@ -42,7 +42,7 @@ def scope_path(operator: Operator) -> Path:
 
 
 def scope_paths(graph: ModelGraph, most: int = MOST_PARTS) -> tuple[Path, ...]:
-    """The path of every operator, in which no module holds more than ``most`` parts.
+    """Return the path of every operator, in which no module holds more than ``most`` parts.
 
     Where no operator has a scope, the operators of a chain (each the only consumer of the one
     before, and that its only input) count as a module of their own.
@@ -60,7 +60,7 @@ def scope_paths(graph: ModelGraph, most: int = MOST_PARTS) -> tuple[Path, ...]:
 
 
 def common_path(paths: Sequence[Path]) -> Path:
-    """The modules that all of several operators share.
+    """Return the modules that all of several operators share.
 
     >>> common_path([("a", "b", "c"), ("a", "b"), ("a", "b", "d")])
     ('a', 'b')
@@ -73,7 +73,7 @@ def common_path(paths: Sequence[Path]) -> Path:
 
 
 def chain_paths(dag: Dag, names: Sequence[str]) -> list[Path]:
-    """A path for every node of a chain of two or more, named after its ends; none for the others."""
+    """Return a path for every node of a chain of two or more, named after its ends; none for the others."""
     paths: list[Path] = [()] * len(dag)
     for start in range(len(dag)):
         if _follows_alone(dag, start):
@@ -106,7 +106,7 @@ def run_paths(count: int, most: int = MOST_PARTS) -> tuple[Path, ...]:
 
 
 def with_few_parts(paths: Sequence[Path], most: int = MOST_PARTS) -> tuple[Path, ...]:
-    """The same paths, with a level of runs wherever a module holds more than ``most`` parts.
+    """Return the same paths, with a level of runs wherever a module holds more than ``most`` parts.
 
     A part is a module inside, or an operator of the module's own. A module that holds one module and
     nothing else is written together with it.
@@ -199,11 +199,11 @@ class Cut:
         return path in self.opened or (path not in self.shut and len(path) < self.depth)
 
     def open(self, path: Path) -> Cut:
-        """The same with one more module open."""
+        """Return the same with one more module open."""
         return replace(self, opened=self.opened | {path}, shut=self.shut - {path})
 
     def shut_module(self, path: Path) -> Cut:
-        """The same with one module shut, and all within it as it was at first."""
+        """Return the same with one module shut, and all within it as it was at first."""
         kept = frozenset(p for p in self.opened if p[: len(path)] != path)
         return replace(self, opened=kept, shut=self.shut | {path})
 
@@ -232,7 +232,7 @@ def block_graph(dag: Dag, paths: Sequence[Path], is_open: Callable[[Path], bool]
 
 
 def _shut(path: Path, is_open: Callable[[Path], bool]) -> Path | None:
-    """The outermost module of ``path`` that is shut; ``None`` when all are open."""
+    """Return the outermost module of ``path`` that is shut; ``None`` when all are open."""
     for length in range(1, len(path) + 1):
         if not is_open(path[:length]):
             return path[:length]
@@ -313,7 +313,7 @@ class Modules:
 
 
 def modules(dag: Dag, paths: Sequence[Path], most: int) -> Modules:
-    """The deepest cut with at most ``most`` blocks, and the shortest that still shows something.
+    """Return the deepest cut with at most ``most`` blocks, and the shortest that still shows something.
 
     Where modules are so tangled that no depth keeps to ``most``, runs of neighbours take their place.
 

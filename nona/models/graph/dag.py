@@ -61,7 +61,7 @@ class Dag:
         return order, missing
 
     def topological_order(self) -> tuple[int, ...]:
-        """The order in which every arc points forward; breadth first, smallest index first.
+        """Return the order in which every arc points forward; breadth first, smallest index first.
 
         Raises ``GraphError`` when the graph has a cycle; the message names one node on it. O(n + m).
         """
@@ -116,7 +116,7 @@ def knots_of(graph: Dag) -> dict[int, int]:
 
 
 def transitive_reduction(dag: Dag) -> Dag:
-    """The DAG without the arcs that a longer path replaces.
+    """Return the DAG without the arcs that a longer path replaces.
 
     An arc x → v is redundant iff x comes before another predecessor of v, that is, iff
     x ∈ ⋃ Anc(p) over the predecessors p of v. One sweep in topological order keeps Anc as bit sets,

@@ -31,7 +31,7 @@ _GRAPH, _NODE, _EDGE = 0, 1, 3  # cgraph's kinds of objects
 
 
 def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None = None) -> Document:
-    """The directed graph in a DOT file (UTF-8). ``symbols`` are of no use to this format."""
+    """Return the directed graph in a DOT file (UTF-8). ``symbols`` are of no use to this format."""
     from pygraphviz import graphviz as cgraph
 
     where = f"File {quote(filename)}"

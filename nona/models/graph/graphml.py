@@ -22,7 +22,7 @@ MAX_TAGS = 6_000_000
 
 
 def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None = None) -> Document:
-    """The directed graph in a GraphML file. ``symbols`` are of no use to this format."""
+    """Return the directed graph in a GraphML file. ``symbols`` are of no use to this format."""
     where = f"File {quote(filename)}"
     root = _parse(data, where)
     if _tag(root) != "graphml":

@@ -34,7 +34,7 @@ _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT",
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ChildLimits:
     """Limits of the child for one file: address space, processor time, wall-clock time."""
 
     memory_bytes: int = READ_MEMORY_BYTES
@@ -47,9 +47,9 @@ def parse_guarded(
     data: bytes,
     filename: str,
     symbols: Mapping[str, int] | None = None,
-    limits: Limits = Limits(),
+    limits: ChildLimits = ChildLimits(),
 ) -> ModelGraph:
-    """The graph that ``reader`` finds in ``data``, read in a child process of its own.
+    """Return the graph that ``reader`` finds in ``data``, read in a child process of its own.
 
     Raises ``GraphError`` when the reader refuses the file, or the child crashes or hits a limit. Raises
     ``MissingDimensions`` when the reader asks for symbolic dimensions.
@@ -58,7 +58,7 @@ def parse_guarded(
         return worker.parse(reader, data, filename, symbols)
 
 
-def slim_guarded(stream: BinaryIO, size: int, filename: str, limits: Limits = Limits()) -> bytes:
+def slim_guarded(stream: BinaryIO, size: int, filename: str, limits: ChildLimits = ChildLimits()) -> bytes:
     """An ONNX file of ``size`` bytes without its weights, from a child process that never holds it whole."""
     with GuardedWorker(limits) as worker:
         return worker.slim(stream, size, filename)
@@ -70,7 +70,7 @@ class GuardedWorker:
     Not for use by several threads at once.
     """
 
-    def __init__(self, limits: Limits = Limits()) -> None:
+    def __init__(self, limits: ChildLimits = ChildLimits()) -> None:
         self._limits = limits
         self._child: subprocess.Popen[bytes] | None = None
 
@@ -159,7 +159,7 @@ class GuardedWorker:
         return f"its parser crashed or ran out of memory ({cause})"
 
 
-def _start(limits: Limits) -> subprocess.Popen[bytes]:
+def _start(limits: ChildLimits) -> subprocess.Popen[bytes]:
     root = str(import_root())
     environment = {k: os.environ[k] for k in _KEPT_VARIABLES if k in os.environ}
     environment |= {"PYTHONPATH": root, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -183,7 +183,7 @@ def _start(limits: Limits) -> subprocess.Popen[bytes]:
 
 
 def _ask(child: subprocess.Popen[bytes], header: bytes, stream: BinaryIO, size: int) -> bytes | None:
-    """The child's answer, or ``None`` when it died first. The answer is a length line and a body."""
+    """Return the child's answer, or ``None`` when it died first. The answer is a length line and a body."""
     if child.stdin is None or child.stdout is None:
         return None
     try:

@@ -88,7 +88,7 @@ def answer(question: Mapping[str, Any], data: bytes) -> bytes:
 
 
 def slim(question: Mapping[str, Any], source: BinaryIO) -> bytes:
-    """An ONNX file without its weights, or an error; what is left of the file is passed over."""
+    """Return an ONNX file without its weights, or an error; what is left of the file is passed over."""
     from nona.models.graph.onnx_weights import without_weights
 
     end = _Bounded(source, question["bytes"])

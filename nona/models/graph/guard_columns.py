@@ -16,14 +16,14 @@ from dataclasses import astuple, dataclass, field
 from itertools import islice
 from typing import Any, get_args
 
-from nona.models.graph.model import Bound, Edge, ModelGraph, Operator, Tensor, Work
+from nona.models.graph.model import Bound, Edge, ModelGraph, Operator, StatedWork, Tensor
 
 PIECE = 1000  # rows in one line
 _BOUNDS = (None, *get_args(Bound))
 
 
 def to_lines(graph: ModelGraph) -> bytes:
-    """The graph as lines of JSON.
+    """Return the graph as lines of JSON.
 
     >>> print(to_lines(ModelGraph("one", (Operator("a"),), ())).decode())  # doctest: +ELLIPSIS
     {"graph":{"name":"one",...}}
@@ -73,7 +73,7 @@ def _operator_row(o: Operator, tensor: Mapping[str, int]) -> tuple[Any, ...]:
 
 
 def from_lines(data: bytes) -> ModelGraph:
-    """The graph in what :func:`to_lines` wrote."""
+    """Return the graph in what :func:`to_lines` wrote."""
     lines = io.BytesIO(data)
     once = json.loads(lines.readline())["graph"]
     received = _Held()
@@ -145,7 +145,7 @@ class _Held:
             tuple(map(self._same, outputs)),
             {k: _attribute(v) for k, v in attributes.items()},
             None if times is None else {d: _number(t) for d, t in times.items()},
-            None if work is None else Work(*map(_number, work)),
+            None if work is None else StatedWork(*map(_number, work)),
             _name(scope),
             bound,
             tuple(from_lines(body.encode()) for body in bodies),

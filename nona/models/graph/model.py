@@ -34,7 +34,7 @@ class MissingDimensions(GraphError):  # noqa: N818 (it is a question)
 
     @classmethod
     def of(cls, model: str, names: Sequence[str]) -> MissingDimensions:
-        """The question for ``names`` of ``model``."""
+        """Return the question for ``names`` of ``model``."""
         few = ", ".join(quote(n) for n in names[:8]) + (f" and {len(names) - 8} more" if names[8:] else "")
         guesses = usual_sizes(names)
         example = " ".join(f"{n}={guesses.get(n, 1)}" for n in names[:3])
@@ -68,7 +68,7 @@ def usual_sizes(names: Sequence[str]) -> dict[str, int]:
 
 
 def check_symbols(symbols: Mapping[str, int] | None) -> dict[str, int]:
-    """The given numbers, if each is a whole number from 1 to 10⁹.
+    """Return the given numbers, if each is a whole number from 1 to 10⁹.
 
     >>> check_symbols({"batch": 8})
     {'batch': 8}
@@ -98,7 +98,7 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class StatedWork:
     """Work of an operator stated by the file itself, in place of shapes: FLOPs and bytes."""
 
     flops: float = 0.0
@@ -129,7 +129,7 @@ class Operator:
     outputs: tuple[str, ...] = ()
     attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
     compute_s: Mapping[str, float] | None = None
-    work: Work | None = None
+    work: StatedWork | None = None
     scope: str = ""
     bound: Bound | None = None
     bodies: tuple[ModelGraph, ...] = ()
@@ -259,7 +259,7 @@ def cycle_message(name: str, nodes: Sequence[str]) -> str:
 
 
 def find_cycle(dag: Dag) -> tuple[int, ...]:
-    """The nodes of one cycle in order, or ``()`` when there is none. O(n + m), no recursion.
+    """Return the nodes of one cycle in order, or ``()`` when there is none. O(n + m), no recursion.
 
     >>> find_cycle(Dag.from_edges(4, [(0, 1), (1, 2), (2, 1), (2, 3)]))
     (1, 2)

@@ -69,7 +69,7 @@ MAX_BODIES_DEEP = 16
 def from_node_link(
     document: Mapping[str, object], name: str | None = None, *, source_format: str = "json", depth: int = 0
 ) -> ModelGraph:
-    """The model graph that a node-link document describes.
+    """Return the model graph that a node-link document describes.
 
     ``document``: node-link data, for example from ``json.loads`` or ``networkx.node_link_data``.
     ``name``: name of the graph; without it the document's own, or ``"graph"``.
@@ -134,7 +134,7 @@ _KEYS = frozenset({"nodes", "edges", "links", "adjacency", "graph", "name", "dir
 
 
 def _lists(document: Mapping[str, object], name: str) -> tuple[Sequence[object], Sequence[object]]:
-    """The nodes and the edges, under either key, or those of NetworkX's adjacency data."""
+    """Return the nodes and the edges, under either key, or those of NetworkX's adjacency data."""
     if document.get("directed") is False:
         raise GraphError(f"Graph {quote(name)}: it is undirected; give a directed graph.")
     if "edges" in document and "links" in document:
@@ -156,7 +156,7 @@ def _lists(document: Mapping[str, object], name: str) -> tuple[Sequence[object],
 
 
 def _from_adjacency(nodes: Sequence[object], rows: object, name: str) -> list[object]:
-    """The edges of a document without a list of them: ``rows`` has the successors of every node."""
+    """Return the edges of a document without a list of them: ``rows`` has the successors of every node."""
     if rows is None and len(nodes) <= 1:
         return []
     fits = isinstance(rows, list | tuple) and len(rows) == len(nodes)
@@ -233,7 +233,7 @@ def _node_data(operator: Operator, device: str | None) -> dict[str, Any]:
 
 
 def _times(key: str, seconds: Mapping[str, float]) -> tuple[str, dict[str, float]]:
-    """Times in milliseconds where each comes back exactly, else in seconds."""
+    """Return times in milliseconds where each comes back exactly, else in seconds."""
     rounded = {name: float(f"{t * 1e3:.15g}") for name, t in seconds.items()}
     if all(rounded[name] / 1e3 == t for name, t in seconds.items()):
         return f"{key}_ms", rounded
@@ -245,7 +245,7 @@ MAX_ITEMS = 12_000_000
 
 
 def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None = None) -> Document:
-    """The node-link document in a JSON file (UTF-8). ``symbols`` are of no use to this format.
+    """Return the node-link document in a JSON file (UTF-8). ``symbols`` are of no use to this format.
 
     >>> read_document(b'{"nodes": [{"id": "a"}]}', "one.json")
     {'nodes': [{'id': 'a'}]}
@@ -317,7 +317,9 @@ def paused_collector() -> Iterator[None]:
 
 
 def graph_in(reader: Reader, data: bytes, filename: str, symbols: Mapping[str, int]) -> ModelGraph:
-    """The graph that ``reader`` finds in ``data``, checked; it has the file's name unless it has its own.
+    """Return the graph that ``reader`` finds in ``data``, checked.
+
+    It has the file's name unless it has its own.
 
     >>> from nona.models.graph.registry import READERS
     >>> graph_in(READERS["json"], b'{"nodes": [{"id": "a"}]}', "one.json", {}).name

@@ -58,7 +58,7 @@ def read_node(
     device: str | None = None,
     read_body: Callable[[Mapping[str, object]], model.ModelGraph] | None = None,
 ) -> model.Operator:
-    """The operator that ``node``, number ``place`` of the list, describes.
+    """Return the operator that ``node``, number ``place`` of the list, describes.
 
     Keys without a meaning are counted in ``ignored``; a time without a device is one of ``device``.
     ``read_body`` makes the graphs of its bodies.
@@ -111,7 +111,7 @@ def _turns(value: object, node: str) -> int | None:
 
 
 def device_of(data: Mapping[str, object], owner: str) -> str | None:
-    """The device that a graph or a node names for its times; ``"*"`` for ``any``.
+    """Return the device that a graph or a node names for its times; ``"*"`` for ``any``.
 
     >>> device_of({"device": "any"}, "Graph 'g'"), device_of({}, "Graph 'g'")
     ('*', None)
@@ -137,7 +137,7 @@ def _bound(value: object, node: str) -> model.Bound:
 
 
 def _node_id(value: object, what: str) -> str:
-    """An id as text: text itself, or a whole number as NetworkX writes it."""
+    """Return an id as text: text itself, or a whole number as NetworkX writes it."""
     if type(value) is int:
         return str(value) if abs(value) < 10**30 else check_name(quote(value), what)
     if not isinstance(value, str) or not value:
@@ -200,7 +200,7 @@ def _times(
 
 
 def _time_key(node: Mapping[str, object], name: str, owner: str) -> tuple[str, float]:
-    """The key that a node uses for times, and how many of its units a second has."""
+    """Return the key that a node uses for times, and how many of its units a second has."""
     in_ms, in_s = f"{name}_ms", f"{name}_s"
     if node.get(in_ms) is not None and node.get(in_s) is not None:
         raise GraphError(f"{owner}: it has both {in_ms} and {in_s}; keep one of them.")
@@ -246,7 +246,7 @@ def _device_times(
     return times
 
 
-def _work(node: Mapping[str, object], owner: str) -> model.Work:
+def _work(node: Mapping[str, object], owner: str) -> model.StatedWork:
     values = {
         key: checked(node[key], owner, key, most)
         for key, most in _WORK.items()
@@ -254,7 +254,7 @@ def _work(node: Mapping[str, object], owner: str) -> model.Work:
     }
     if "flops" not in values and "macs" in values:
         values["flops"] = 2 * values["macs"]  # a multiply-add is two operations
-    return model.Work(**values)
+    return model.StatedWork(**values)
 
 
 def _attributes(value: object, node: str) -> dict[str, model.AttributeValue]:
@@ -302,7 +302,7 @@ def read_edges(
     graph: str,
     ignored: dict[str, int],
 ) -> tuple[list[model.Edge], list[str]]:
-    """The edges among the nodes ``ids``, one per (producer, consumer, tensor), and what to warn of.
+    """Return the edges among the nodes ``ids``, one per (producer, consumer, tensor), and what to warn of.
 
     An edge without ``bytes`` takes them from the tensor of its name in ``tensors``, else 0 with a
     warning. Edges with equal ``tensor`` carry one tensor: one producer, one size.
@@ -449,7 +449,7 @@ def _shape(value: object, tensor: str) -> tuple[int, ...]:
 def names_of(
     meta: Mapping[str, object], key: str, tensors: Mapping[str, model.Tensor], graph: str
 ) -> frozenset[str]:
-    """The names listed under ``key``; each must be a tensor."""
+    """Return the names listed under ``key``; each must be a tensor."""
     names = meta.get(key, [])
     if not isinstance(names, list | tuple):
         raise GraphError(f"Graph {quote(graph)}: '{key}' is {quote(names)}; give a list of names.")
@@ -462,7 +462,7 @@ def names_of(
 
 
 def symbols_of(meta: Mapping[str, object]) -> dict[str, int]:
-    """The symbolic dimensions that were bound."""
+    """Return the symbolic dimensions that were bound."""
     symbols = meta.get("symbols", {})
     if not isinstance(symbols, Mapping):
         raise GraphError(f"'symbols' is {quote(symbols)}; give an object, name → whole number.")
@@ -515,7 +515,7 @@ _WHOLE = re.compile(r"[+-]?\d{1,18}")
 
 
 def number(text: str, owner: str, key: str) -> int | float:
-    """The number that ``text`` writes; whether it is allowed is checked later.
+    """Return the number that ``text`` writes; whether it is allowed is checked later.
 
     >>> number("1e6", "Node 'a'", "flops"), number(" 3 ", "Node 'a'", "flops")
     (1000000.0, 3)

@@ -16,7 +16,14 @@ import numpy as np
 
 from nona.models.graph.node_link_fields import MAX_TURNS
 from nona.models.graph.onnx_shapes import FAILS, RUN_BY_VALUE
-from nona.models.graph.onnx_tensors import DTYPES, KEPT_ELEMENTS, Node, TensorType, bodies_of, read_outside
+from nona.models.graph.onnx_tensors import (
+    DTYPES,
+    KEPT_ELEMENTS,
+    OnnxNode,
+    TensorType,
+    bodies_of,
+    read_outside,
+)
 from nona.models.graph.registry import Document
 from nona.models.graph.text import quote
 
@@ -40,8 +47,8 @@ class Bodies:
     static: AbstractSet[str]
     read: ReadBody
 
-    def enter(self, node: Node, value: Value) -> Mapping[str, TensorType]:
-        """The types of the outputs of ``node``, as far as its bodies tell them."""
+    def enter(self, node: OnnxNode, value: Value) -> Mapping[str, TensorType]:
+        """Return the types of the outputs of ``node``, as far as its bodies tell them."""
         graphs = bodies_of(node.proto)
         if node.kind == "If":
             condition = value(node.inputs[0]) if node.inputs else None
@@ -60,7 +67,7 @@ class Bodies:
             node.turns = 0
         return types
 
-    def _turns(self, node: Node, value: Value) -> int | None:
+    def _turns(self, node: OnnxNode, value: Value) -> int | None:
         if node.kind == "If":
             return 1
         if node.kind == "Loop":
@@ -78,8 +85,8 @@ class Bodies:
                 return min(shape[axis], MAX_TURNS)
         return None
 
-    def _alone(self, graph: Any, node: Node, value: Value) -> Any:
-        """A body as a model; it has a copy of nothing that is large."""
+    def _alone(self, graph: Any, node: OnnxNode, value: Value) -> Any:
+        """Return a body as a model; it has a copy of nothing that is large."""
         from onnx import ModelProto, helper, numpy_helper
 
         model = ModelProto(ir_version=self.model.ir_version)
@@ -110,8 +117,8 @@ class Bodies:
 MOST_TRIED = 2000  # turns of a loop's condition
 
 
-def _turns_until(model: Any, node: Node, value: Value, most: int | None) -> int | None:
-    """The turns of a Loop, at most ``most``, after which its condition is false; ``None``: not known.
+def _turns_until(model: Any, node: OnnxNode, value: Value, most: int | None) -> int | None:
+    """Return the turns of a Loop, at most ``most``, after which its condition is false; ``None``: not known.
 
     The operators of the condition run alone, turn by turn, where all their inputs are known before.
     """
@@ -168,7 +175,7 @@ def _turns_until(model: Any, node: Node, value: Value, most: int | None) -> int 
     return turn if not bool(go) or turn == most else None
 
 
-def warnings(nodes: Sequence[Node]) -> list[str]:
+def warnings(nodes: Sequence[OnnxNode]) -> list[str]:
     """List the parts of the control flow that the file does not determine, a line each."""
     branches = sum(len(node.bodies) > 1 for node in nodes)
     loops = [node for node in nodes if node.turns is None]
@@ -183,8 +190,8 @@ def warnings(nodes: Sequence[Node]) -> list[str]:
     return lines
 
 
-def _given(node: Node, types: Mapping[str, TensorType]) -> Iterator[TensorType]:
-    """The types of what a body is given, in the order of its inputs."""
+def _given(node: OnnxNode, types: Mapping[str, TensorType]) -> Iterator[TensorType]:
+    """Yield the types of what a body is given, in the order of its inputs."""
     if node.kind == "Loop":
         yield from ((7, ()), (9, ()))
         yield from (types.get(name, _UNKNOWN) for name in node.inputs[2:])
@@ -198,7 +205,7 @@ def _given(node: Node, types: Mapping[str, TensorType]) -> Iterator[TensorType]:
             yield element, tuple(np.delete(shape, axis).tolist()) if shape is not None and fits else None
 
 
-def _outputs(node: Node, graph: Any, inner: Mapping[str, TensorType]) -> Iterator[tuple[str, TensorType]]:
+def _outputs(node: OnnxNode, graph: Any, inner: Mapping[str, TensorType]) -> Iterator[tuple[str, TensorType]]:
     kinds = [inner.get(v.name, _UNKNOWN) for v in graph.output]
     carried = len(kinds)
     if node.kind == "Loop":
@@ -219,11 +226,11 @@ def _elements(kind: TensorType) -> float:
     return -1.0 if kind[1] is None else float(math.prod(kind[1]))
 
 
-def _scanned(node: Node) -> tuple[list[str], tuple[int, ...]]:
-    """The inputs that a Scan goes through, and along which axes."""
+def _scanned(node: OnnxNode) -> tuple[list[str], tuple[int, ...]]:
+    """Return the inputs that a Scan goes through, and along which axes."""
     count = next((a.i for a in node.proto.attribute if a.name == "num_scan_inputs"), 0)
     return node.inputs[max(len(node.inputs) - count, 0) :], _numbers(node, "scan_input_axes")
 
 
-def _numbers(node: Node, name: str) -> tuple[int, ...]:
+def _numbers(node: OnnxNode, name: str) -> tuple[int, ...]:
     return next((tuple(a.ints) for a in node.proto.attribute if a.name == name), ())

@@ -10,7 +10,7 @@ from typing import Any
 from nona.core.errors import GraphError
 from nona.models.graph.dag import Dag
 from nona.models.graph.model import cycle_message, find_cycle
-from nona.models.graph.onnx_tensors import Node, enter_bodies
+from nona.models.graph.onnx_tensors import OnnxNode, enter_bodies
 from nona.models.graph.registry import Document
 from nona.models.graph.text import MAX_OPERATORS, check_count, one_line, quote
 
@@ -28,9 +28,9 @@ def all_text(names: Iterable[object]) -> None:
 def unique_ids(protos: Sequence[Any]) -> list[str]:
     """One id per node: its name where that is given and new, else made so.
 
-    >>> from types import SimpleNamespace as Node
-    >>> unique_ids([Node(name="a", op_type="Relu"), Node(name="a", op_type="Relu"),
-    ...             Node(name="", op_type="Add")])
+    >>> from types import SimpleNamespace as OnnxNode
+    >>> unique_ids([OnnxNode(name="a", op_type="Relu"), OnnxNode(name="a", op_type="Relu"),
+    ...             OnnxNode(name="", op_type="Add")])
     ['a', 'a#2', 'Add_2']
     """
     names = [proto.name for proto in protos]
@@ -50,7 +50,7 @@ def unique_ids(protos: Sequence[Any]) -> list[str]:
 
 
 def scope_of(proto: Any, name: str) -> str:
-    """The module that a node belongs to, ``layer1.0.bn1`` for example; ``""`` where unknown.
+    """Return the module that a node belongs to, ``layer1.0.bn1`` for example; ``""`` where unknown.
 
     Exporters put it before the last slash of the name; PyTorch also into the node's metadata.
     """
@@ -64,7 +64,10 @@ def scope_of(proto: Any, name: str) -> str:
 
 
 def small_attributes(proto: Any) -> Document:
-    """The attributes that are numbers, texts or short lists of them; tensors and bodies are left out."""
+    """Return the attributes that are numbers, texts or short lists of them.
+
+    Tensors and bodies are left out.
+    """
     attributes: Document = {}
     for attribute in proto.attribute:
         kind = attribute.type
@@ -151,7 +154,7 @@ class _Sizes:
 
 
 def parse_model(data: bytes, filename: str) -> Any:
-    """The protobuf message with its local functions inlined, if it is a model at all."""
+    """Return the protobuf message with its local functions inlined, if it is a model at all."""
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -175,12 +178,12 @@ def parse_model(data: bytes, filename: str) -> Any:
     return model
 
 
-def sorted_nodes(graph: Any, constants: set[str], name: str) -> list[Node]:
-    """The nodes in a topological order; ``graph.node`` is put into that order too."""
+def sorted_nodes(graph: Any, constants: set[str], name: str) -> list[OnnxNode]:
+    """Return the nodes in a topological order; ``graph.node`` is put into that order too."""
     nodes = []
     for proto in graph.node:
         inputs = list(proto.input)
-        nodes.append(Node(proto, proto.op_type, inputs, list(proto.output), inputs))
+        nodes.append(OnnxNode(proto, proto.op_type, inputs, list(proto.output), inputs))
     for node in nodes:
         if node.proto.attribute:
             enter_bodies(node)
@@ -204,8 +207,8 @@ def sorted_nodes(graph: Any, constants: set[str], name: str) -> list[Node]:
 
 
 def _reordered(
-    graph: Any, nodes: Sequence[Node], maker: Mapping[str, int], sources: set[str], name: str
-) -> list[Node]:
+    graph: Any, nodes: Sequence[OnnxNode], maker: Mapping[str, int], sources: set[str], name: str
+) -> list[OnnxNode]:
     arcs = []
     for place, node in enumerate(nodes):
         for tensor in node.needs:

@@ -42,7 +42,7 @@ _OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 
 def evaluate(text: str, symbols: Mapping[str, int]) -> tuple[int | None, tuple[str, ...]]:
-    """The value of a symbolic dimension, or the names it still needs.
+    """Return the value of a symbolic dimension, or the names it still needs.
 
     >>> evaluate("past + 1", {"past": 7}), evaluate("past + 1", {}), evaluate("batch-size", {})
     ((8, ()), (None, ('past',)), (None, ('batch-size',)))
@@ -139,7 +139,7 @@ def _bind_inner(graph: Any, symbols: Mapping[str, int]) -> set[str]:
 
 
 def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None = None) -> Document:
-    """The graph in an ONNX file.
+    """Return the graph in an ONNX file.
 
     Nodes that depend on constants only are parameters; a tensor with many consumers is one
     tensor; outputs that nobody reads are left out; local functions are inlined; symbolic
@@ -164,7 +164,7 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
 def _read(
     model: Any, name: str, bound: Mapping[str, int], notes: list[str], depth: int = 0
 ) -> tuple[Document | None, dict[str, onnx_tensors.TensorType]]:
-    """The document of a model, ``None`` where nothing runs, and the types of its tensors."""
+    """Return the document of a model, ``None`` where nothing runs, and the types of its tensors."""
     if depth > MAX_BODIES_DEEP:
         raise GraphError(
             f"Graph {quote(name)}: control flow is more than {MAX_BODIES_DEEP} deep; flatten it."
@@ -187,8 +187,8 @@ def _read(
 def _document(
     graph: Any,
     name: str,
-    nodes: Sequence[onnx_tensors.Node],
-    parted: tuple[set[str], Sequence[onnx_tensors.Node]],
+    nodes: Sequence[onnx_tensors.OnnxNode],
+    parted: tuple[set[str], Sequence[onnx_tensors.OnnxNode]],
     types: dict[str, onnx_tensors.TensorType],
     bound: Mapping[str, int],
     notes: list[str],
@@ -225,7 +225,9 @@ def _tensors(names: Iterable[str], types: Mapping[str, onnx_tensors.TensorType])
     return {t: data[kind] for t, kind in kinds.items()}
 
 
-def _rows(running: Sequence[onnx_tensors.Node], ids: Sequence[str], outputs: Sequence[str]) -> list[Document]:
+def _rows(
+    running: Sequence[onnx_tensors.OnnxNode], ids: Sequence[str], outputs: Sequence[str]
+) -> list[Document]:
     """Operators. An output that nobody reads is named "" unless it is the first."""
     read = {tensor for node in running for tensor in node.needs}
     read.update(outputs)
@@ -251,7 +253,7 @@ def _rows(running: Sequence[onnx_tensors.Node], ids: Sequence[str], outputs: Seq
     return rows
 
 
-def _links(running: Sequence[onnx_tensors.Node], ids: Sequence[str]) -> list[Document]:
+def _links(running: Sequence[onnx_tensors.OnnxNode], ids: Sequence[str]) -> list[Document]:
     """One edge per (producer, consumer, tensor); its bytes are those of the tensor."""
     maker = {tensor: own for node, own in zip(running, ids, strict=True) for tensor in node.outputs}
     maker.pop("", None)
@@ -264,7 +266,7 @@ def _links(running: Sequence[onnx_tensors.Node], ids: Sequence[str]) -> list[Doc
 
 
 def _unknown_sizes(
-    running: Sequence[onnx_tensors.Node], types: Mapping[str, onnx_tensors.TensorType]
+    running: Sequence[onnx_tensors.OnnxNode], types: Mapping[str, onnx_tensors.TensorType]
 ) -> list[str]:
     """One line on the tensors between operators whose shape is not known."""
     read = {t for node in running for t in node.needs}

@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from nona.models.graph.onnx_tensors import KEPT_ELEMENTS, STANDARD, Node, TensorType, bodies_of, tensor_type
+from nona.models.graph.onnx_tensors import (
+    KEPT_ELEMENTS,
+    STANDARD,
+    OnnxNode,
+    TensorType,
+    bodies_of,
+    tensor_type,
+)
 from nona.models.graph.text import MAX_RANK
 
 # What the reference implementation and the inference raise for what they cannot do, or for hostile input.
@@ -53,12 +60,12 @@ RUN_BY_VALUE = frozenset(
 )
 
 
-Enter = Callable[[Node, Callable[[str], Any]], Mapping[str, TensorType]]
+Enter = Callable[[OnnxNode, Callable[[str], Any]], Mapping[str, TensorType]]
 
 
 def complete(
     model: Any,
-    nodes: Sequence[Node],
+    nodes: Sequence[OnnxNode],
     types: dict[str, TensorType],
     stated: Mapping[str, TensorType],
     enter: Enter,
@@ -94,7 +101,7 @@ class _Pass:
         self._stored = {t.name: t for t in model.graph.initializer}
         self._values: dict[str, Any] = {}
 
-    def infer(self, node: Node) -> None:
+    def infer(self, node: OnnxNode) -> None:
         schema = self._schema(node.proto)
         if schema is not None:
             types = {name: self._types[name] for name in node.needs if self._types.get(name, (0, None))[0]}
@@ -102,7 +109,7 @@ class _Pass:
             self.enter(_inferred(schema, node.proto, types, values, self._opsets))
         elif (rule := _RULES.get(node.kind)) is not None:
             try:
-                shapes = rule(Seen(node.proto, self._types))
+                shapes = rule(RuleInput(node.proto, self._types))
             except (*FAILS, _OpenError):
                 return
             place = _TYPED_BY.get(node.kind, 0)
@@ -130,7 +137,7 @@ class _Pass:
         except defs.SchemaError:
             return None
 
-    def run(self, node: Node) -> None:
+    def run(self, node: OnnxNode) -> None:
         """The values of a node's outputs, where those of its inputs are known and few."""
         from onnx import helper
         from onnx.reference import ReferenceEvaluator
@@ -185,7 +192,7 @@ def _inferred(
     values: Mapping[str, Any],
     opsets: list[Any] | None = None,
 ) -> dict[str, TensorType]:
-    """The types of the outputs by ONNX's inference; empty where it refuses."""
+    """Return the types of the outputs by ONNX's inference; empty where it refuses."""
     from onnx import checker, helper, numpy_helper, shape_inference
 
     try:
@@ -208,7 +215,7 @@ class _OpenError(Exception):
     """A rule asked for a shape that is not known."""
 
 
-class Seen:
+class RuleInput:
     """A node as a rule sees it: shapes of its inputs, its attributes."""
 
     def __init__(self, proto: Any, types: Mapping[str, TensorType]) -> None:
@@ -219,7 +226,7 @@ class Seen:
         return place < len(self._proto.input) and self._proto.input[place] != ""
 
     def shape(self, place: int = 0) -> Shape:
-        """The shape of an input."""
+        """Return the shape of an input."""
         shape = self._types.get(self._proto.input[place], (0, None))[1] if self.has(place) else None
         if shape is None:
             raise _OpenError
@@ -229,7 +236,7 @@ class Seen:
         return next((a.i for a in self._proto.attribute if a.name == name), default)
 
     def numbers(self, name: str) -> tuple[int, ...]:
-        """An attribute that is a list of whole numbers; empty where it is not given."""
+        """Return an attribute that is a list of whole numbers; empty where it is not given."""
         return next((tuple(a.ints) for a in self._proto.attribute if a.name == name), ())
 
     def like(self, kind: str, *places: int, last: bool = False) -> Shape:
@@ -256,10 +263,10 @@ def _channels_second(shape: Shape) -> Shape:
     return (shape[0], shape[-1], *shape[1:-1])
 
 
-Rule = Callable[[Seen], Sequence[Shape | None]]
+Rule = Callable[[RuleInput], Sequence[Shape | None]]
 
 
-def _same(seen: Seen) -> list[Shape | None]:
+def _same(seen: RuleInput) -> list[Shape | None]:
     return [seen.shape()]
 
 
@@ -271,7 +278,7 @@ def _broadcast(*places: int) -> Rule:
     return lambda seen: [np.broadcast_shapes(*(seen.shape(p) for p in places))]
 
 
-def _fused_matmul(seen: Seen) -> list[Shape | None]:
+def _fused_matmul(seen: RuleInput) -> list[Shape | None]:
     left, right = (
         (*shape[1:-1], shape[0], shape[-1]) if seen.number(f"transBatch{side}") else shape
         for side, shape in zip("AB", (seen.shape(0), seen.shape(1)), strict=True)
@@ -281,20 +288,20 @@ def _fused_matmul(seen: Seen) -> list[Shape | None]:
     return [(*np.broadcast_shapes(left[:-2], right[:-2]), rows, columns)]
 
 
-def _packed_matmul(seen: Seen) -> list[Shape | None]:
+def _packed_matmul(seen: RuleInput) -> list[Shape | None]:
     return [(*seen.shape()[:-1], seen.number("N"))]
 
 
-def _skip_normalised(seen: Seen) -> list[Shape | None]:
+def _skip_normalised(seen: RuleInput) -> list[Shape | None]:
     return [seen.shape(), None, None, seen.shape()]
 
 
-def _embedded(seen: Seen) -> list[Shape | None]:
+def _embedded(seen: RuleInput) -> list[Shape | None]:
     (batch, length), width = seen.shape(0), seen.shape(2)[-1]
     return [(batch, length, width), (batch,), (batch, length, width)]
 
 
-def _joined(seen: Seen, first: int = 2, step: int = 3) -> list[Shape | None]:
+def _joined(seen: RuleInput, first: int = 2, step: int = 3) -> list[Shape | None]:
     """QLinearConcat: scale and zero point of the output, then each input with its own."""
     places = [p for p in range(first, 10_000, step) if seen.has(p)]
     shapes = [seen.shape(p) for p in places]
@@ -302,7 +309,7 @@ def _joined(seen: Seen, first: int = 2, step: int = 3) -> list[Shape | None]:
     return [(*shapes[0][:axis], sum(s[axis] for s in shapes), *shapes[0][axis + 1 :])]
 
 
-def _pooled(seen: Seen) -> list[Shape | None]:
+def _pooled(seen: RuleInput) -> list[Shape | None]:
     if not seen.number("channels_last"):
         return [seen.like("GlobalAveragePool", 0)]
     shape = seen.shape()
@@ -310,9 +317,9 @@ def _pooled(seen: Seen) -> list[Shape | None]:
 
 
 def _projected_attention(past: int) -> Rule:
-    """The input meets the weights of Q, K and V; the cache grows by its tokens."""
+    """Return the input meets the weights of Q, K and V; the cache grows by its tokens."""
 
-    def rule(seen: Seen) -> list[Shape | None]:
+    def rule(seen: RuleInput) -> list[Shape | None]:
         batch, length, _ = seen.shape()
         widths = seen.numbers("qkv_hidden_sizes")
         width = widths[2] if len(widths) == 3 else seen.shape(1)[-1] // 3
@@ -322,7 +329,7 @@ def _projected_attention(past: int) -> Rule:
     return rule
 
 
-def _multi_head_attention(seen: Seen) -> list[Shape | None]:
+def _multi_head_attention(seen: RuleInput) -> list[Shape | None]:
     query, heads = seen.shape(), max(seen.number("num_heads", 1), 1)
     if len(query) == 5:  # Q, K and V packed: (batch, length, heads, 3, size)
         batch, length, _, _, size = query
@@ -337,7 +344,7 @@ def _multi_head_attention(seen: Seen) -> list[Shape | None]:
     return [(batch, length, heads * size), (*cache, width // heads), (*cache, size)]
 
 
-def _group_query_attention(seen: Seen) -> list[Shape | None]:
+def _group_query_attention(seen: RuleInput) -> list[Shape | None]:
     batch, length, width = seen.shape()
     heads, pairs = seen.number("num_heads", 1), seen.number("kv_num_heads", 1)
     packed = not seen.has(1)
@@ -347,13 +354,13 @@ def _group_query_attention(seen: Seen) -> list[Shape | None]:
     return [(batch, length, heads * size), cache, cache]
 
 
-def _quantised_lstm(seen: Seen) -> list[Shape | None]:
+def _quantised_lstm(seen: RuleInput) -> list[Shape | None]:
     steps, batch, _ = seen.shape()
     directions, hidden = seen.shape(1)[0], seen.number("hidden_size")
     return [(steps, directions, batch, hidden), (directions, batch, hidden), (directions, batch, hidden)]
 
 
-def _ordered_back(seen: Seen) -> list[Shape | None]:
+def _ordered_back(seen: RuleInput) -> list[Shape | None]:
     """From ONNX Runtime's blocks of channels, whose last one may be padded."""
     batch, _, *sides = seen.shape()
     channels = seen.number("channels")
@@ -364,17 +371,17 @@ def _convolved(*places: int) -> Rule:
     return lambda seen: [seen.like("Conv", *places, last=bool(seen.number("channels_last")))]
 
 
-def _ordered(seen: Seen) -> list[Shape | None]:
+def _ordered(seen: RuleInput) -> list[Shape | None]:
     """Into ONNX Runtime's blocks of channels."""
     return [_channels_second(seen.shape()) if seen.number("channels_last") else seen.shape()]
 
 
-def _looked_up(seen: Seen) -> list[Shape | None]:
+def _looked_up(seen: RuleInput) -> list[Shape | None]:
     data, axis = seen.shape(), seen.number("gather_axis")
     return [(*data[:axis], *seen.shape(1), *data[axis + 1 :])]
 
 
-def _enlarged(seen: Seen) -> list[Shape | None]:
+def _enlarged(seen: RuleInput) -> list[Shape | None]:
     return [tuple(n * by for n, by in zip(seen.shape(), seen.numbers("scales"), strict=True))]
 
 

@@ -131,7 +131,7 @@ def tensor_types(model: Any) -> tuple[dict[str, TensorType], dict[str, TensorTyp
 
 
 def _set_aside(graph: Any) -> dict[str, TensorType]:
-    """The types that the file states; they are taken out of ``graph`` where inference finds them."""
+    """Return the types that the file states; they are taken out of ``graph`` where inference finds them."""
     stated: dict[str, TensorType] = {}
     _collect(graph.value_info, stated)
     _collect(graph.output, stated)
@@ -183,7 +183,9 @@ _WIDTHS = {2: 25, 4: 21, 8: 2}  # bits → unsigned type
 _SAME_ELEMENTS = frozenset({"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
 
 
-def at_stored_width(nodes: Sequence[Node], outputs: Collection[str], types: dict[str, TensorType]) -> None:
+def at_stored_width(
+    nodes: Sequence[OnnxNode], outputs: Collection[str], types: dict[str, TensorType]
+) -> None:
     """Give quantised tensors in ``types`` the element type in which they are stored and moved.
 
     Runtimes fold ``DequantizeLinear`` into the operators that read its output: these read the quantised
@@ -213,7 +215,7 @@ _MEASURES = frozenset({"Shape", "Size"})  # read the shape of a weight, not the 
 
 
 @dataclass(slots=True)
-class Node:
+class OnnxNode:
     """An ONNX node, its names fetched once.
 
     ``needs`` are all tensors that must exist before it runs: its inputs, and the outer tensors that
@@ -233,8 +235,8 @@ class Node:
     bounded: bool = False
 
 
-def split_static(nodes: Sequence[Node], constants: Collection[str]) -> tuple[set[str], list[Node]]:
-    """The static names and the nodes that run.
+def split_static(nodes: Sequence[OnnxNode], constants: Collection[str]) -> tuple[set[str], list[OnnxNode]]:
+    """Return the static names and the nodes that run.
 
     A name is static if it is an initialiser or all inputs of its producer are static; a node
     whose outputs are static is folded into parameters. ``nodes`` must be in topological order.
@@ -250,20 +252,20 @@ def split_static(nodes: Sequence[Node], constants: Collection[str]) -> tuple[set
     return static, running
 
 
-def _makes_anew(node: Node) -> bool:
+def _makes_anew(node: OnnxNode) -> bool:
     if node.kind in _RANDOM:
         return True
     return not node.inputs and node.proto.domain not in STANDARD  # a source of data we do not know
 
 
 def weights(
-    nodes: Iterable[Node],
-    running: Iterable[Node],
+    nodes: Iterable[OnnxNode],
+    running: Iterable[OnnxNode],
     static: Collection[str],
     outputs: Iterable[str],
     types: Mapping[str, TensorType],
 ) -> set[str]:
-    """The stored weights that reach an operator that runs, or an output of the graph.
+    """Return the stored weights that reach an operator that runs, or an output of the graph.
 
     A weight behind ``Transpose``, ``Cast`` or ``Reshape`` is the stored one, counted once. Stored
     are initialisers, ``Constant`` and ``ConstantOfShape``; the last stands for a weight in graphs
@@ -290,8 +292,8 @@ def weights(
 _CHOOSING = frozenset({"And", "Or", "Xor", "Not", "Equal"})
 
 
-def _weighed(node: Node) -> Sequence[str]:
-    """The inputs of a node that may be weights: a mask only chooses among numbers."""
+def _weighed(node: OnnxNode) -> Sequence[str]:
+    """Return the inputs of a node that may be weights: a mask only chooses among numbers."""
     return node.needs[1:] if node.kind == "Where" else () if node.kind in _CHOOSING else node.needs
 
 
@@ -299,7 +301,7 @@ _TENSOR, _GRAPH, _GRAPHS = 4, 5, 10  # AttributeProto.AttributeType
 
 
 def bodies_of(proto: Any) -> list[Any]:
-    """The graphs among the attributes of a node."""
+    """Return the graphs among the attributes of a node."""
     graphs = []
     for attribute in proto.attribute:
         if attribute.type == _GRAPH:
@@ -309,7 +311,7 @@ def bodies_of(proto: Any) -> list[Any]:
     return graphs
 
 
-def enter_bodies(node: Node) -> None:
+def enter_bodies(node: OnnxNode) -> None:
     """Note in ``node`` what its bodies read from outside, and own."""
     graphs = bodies_of(node.proto)
     if graphs:

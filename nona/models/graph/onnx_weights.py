@@ -30,7 +30,7 @@ _NUMBERS = frozenset({4, 5, 6, 7, 9, 10, 11})  # the fields of a tensor that hol
 _ELSEWHERE = bytes([14 << 3, 1])  # data_location: EXTERNAL
 
 
-class Stream(Protocol):
+class WeightStream(Protocol):
     """The source of a file."""
 
     def read(self, size: int, /) -> bytes:
@@ -45,8 +45,8 @@ class _TooMuchError(Exception):
     """More is kept than a file may have."""
 
 
-def without_weights(stream: Stream, length: int, filename: str) -> bytes:
-    """The ONNX file of ``length`` bytes in ``stream`` without the numbers of its large tensors."""
+def without_weights(stream: WeightStream, length: int, filename: str) -> bytes:
+    """Return the ONNX file of ``length`` bytes in ``stream`` without the numbers of its large tensors."""
     where = f"File {quote(filename)}"
     try:
         return _message(_Reading(stream, length), length, "ModelProto", 0)
@@ -63,7 +63,7 @@ def without_weights(stream: Stream, length: int, filename: str) -> bytes:
 class _Reading:
     """The bytes so far: ``left`` are to come, ``kept`` are in the result."""
 
-    def __init__(self, stream: Stream, left: int) -> None:
+    def __init__(self, stream: WeightStream, left: int) -> None:
         self._stream, self.left, self.kept = stream, left, 0
 
     def take(self, size: int) -> bytes:
@@ -92,7 +92,7 @@ class _Reading:
             size -= len(piece)
 
     def number(self) -> tuple[int, bytes]:
-        """A varint and its bytes."""
+        """Return a varint and its bytes."""
         value, raw = 0, b""
         for shift in range(0, 70, 7):
             byte = self.take(1)

@@ -30,7 +30,7 @@ _DOT = re.compile(_COMMENTS + rb"(?:strict\s+)?(?:di)?graph\b[^;={]{0,200}+\{", 
 
 
 def _sniff(data: bytes) -> str:
-    """The reader whose format ``data`` looks like, a description of a foreign one, or ``""``.
+    """Return the reader whose format ``data`` looks like, a description of a foreign one, or ``""``.
 
     >>> _sniff(b' {"nodes": []}'), _sniff(b"digraph { a -> b }"), _sniff(b"PK\\x03\\x04...")
     ('json', 'dot', 'a ZIP archive (PyTorch checkpoints are)')
@@ -74,7 +74,7 @@ def read_model(
     guarded: bool = True,
     worker: GuardedWorker | None = None,
 ) -> ModelGraph:
-    """The model graph that a file holds.
+    """Return the model graph that a file holds.
 
     ``data``: the whole file, at most 64 MB.
     ``filename``: its name; the extension chooses the reader, the stem names the graph.
@@ -101,7 +101,7 @@ def read_model(
 
 
 def reader_for(filename: str) -> Reader:
-    """The reader for the extension of ``filename``."""
+    """Return the reader for the extension of ``filename``."""
     suffix = PurePath(filename).suffix.lower()
     for reader in READERS.values():
         if suffix in reader.suffixes:
@@ -114,7 +114,7 @@ def reader_for(filename: str) -> Reader:
 
 
 def read_model_file(path: Path, what: str) -> bytes:
-    """The file of a model; of a large ONNX file what is left without its weights.
+    """Return the file of a model; of a large ONNX file what is left without its weights.
 
     Raises ``FileNotFoundError`` when there is none; the caller knows the remedy. Raises ``GraphError`` when
     it is no regular file, too large, or cannot be read.
@@ -127,7 +127,7 @@ def read_model_file(path: Path, what: str) -> bytes:
 
 
 def slimmed(file: BinaryIO, size: int, filename: str) -> bytes:
-    """The bytes of ``file``; of a large ONNX file what is left without its weights.
+    """Return the bytes of ``file``; of a large ONNX file what is left without its weights.
 
     Raises ``GraphError`` when it cannot be read.
     """

@@ -41,7 +41,7 @@ class Loads:
         return result
 
     def least_peak(self) -> tuple[float, Floats]:
-        """The least ρ that the busiest class can have, and shares (J, K) that reach it.
+        """Return the least ρ that the busiest class can have, and shares (J, K) that reach it.
 
         Of the shares that do, those with the least work in all are taken.
         """
@@ -61,7 +61,10 @@ class Loads:
         return np.asarray(self.allowed.any(axis=0), dtype=bool)
 
     def _program(self, cost: Floats, peak: float | None) -> Floats | None:
-        """The program over the allowed shares; without a ``peak``, over that as well, at a price of 1."""
+        """Return the program over the allowed shares.
+
+        Without a ``peak``, over that as well, at a price of 1.
+        """
         rows, columns = np.nonzero(self.allowed)
         n, (queries, classes) = len(rows), self.allowed.shape
         free = int(peak is None)
@@ -84,7 +87,7 @@ class Loads:
 
 
 def loads_of(system: System, allowed: Bools) -> Loads:
-    """The loads of ``system``'s queries."""
+    """Return the loads of ``system``'s queries."""
     counts, stream = system.class_counts, system.background_compute
     work = np.array([q.rate * q.load_s.sum(axis=1) for q in system.queries]).reshape(allowed.shape)
     load = np.divide(work, counts, out=np.zeros(work.shape), where=counts > 0)
@@ -115,7 +118,7 @@ class Replica:
 
 
 def replicas(system: System) -> tuple[Replica, ...]:
-    """The models of a system; query classes with one ``replica`` name share their weights."""
+    """Return the models of a system; query classes with one ``replica`` name share their weights."""
     by_name: dict[str, list[int]] = {}
     for j, q in enumerate(system.queries):
         by_name.setdefault(q.replica or f"\0{j}", []).append(j)
@@ -164,7 +167,7 @@ def resident_bytes(system: System, allowed: Bools) -> Floats:
 
 
 def _options(models: Sequence[Replica], single: Sequence[int], room: float) -> list[frozenset[int]]:
-    """The largest sets of models that fit together: all maximal ones, or for many models a few."""
+    """Return the largest sets of models that fit together: all maximal ones, or for many models a few."""
     if sum(models[m].size_bytes for m in single) <= room:
         return [frozenset(single)]
     if len(single) > _LISTED:

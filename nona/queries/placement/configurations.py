@@ -22,7 +22,7 @@ from nona.queries.system import System
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class SubgraphShape:
     """Times and tensors between a root and a sink, without the root's and the sink's own time.
 
     Nodes are numbered 0 (root), 1…m (interior, in topological order), m+1 (sink).
@@ -105,13 +105,13 @@ def _rounded(values: Floats) -> tuple[Floats, NDArray[np.int32]]:
     return rounded, exponent.astype(np.int32)
 
 
-def shape_of(tasks: TaskGraph, subgraph: SubGraph, weights: Floats) -> Shape:
+def shape_of(tasks: TaskGraph, subgraph: SubGraph, weights: Floats) -> SubgraphShape:
     """Cut ``subgraph`` out of ``tasks``; ``weights`` (K,) is the share of each executor class."""
     return shapes_of(tasks, (subgraph,), weights)[0]
 
 
-def shapes_of(tasks: TaskGraph, subgraphs: Sequence[SubGraph], weights: Floats) -> tuple[Shape, ...]:
-    """The shapes of all sub-graphs of a task graph: O(tasks + edges)."""
+def shapes_of(tasks: TaskGraph, subgraphs: Sequence[SubGraph], weights: Floats) -> tuple[SubgraphShape, ...]:
+    """Return the shapes of all sub-graphs of a task graph: O(tasks + edges)."""
     into: list[list[int]] = [[] for _ in range(len(tasks))]
     targets = tasks.edge_target.tolist()
     for e, v in enumerate(targets):
@@ -133,7 +133,7 @@ def shapes_of(tasks: TaskGraph, subgraphs: Sequence[SubGraph], weights: Floats) 
         named = [tensors.setdefault(int(tasks.edge_tensor[e]), len(tensors)) for e in edges]
         class_s = tasks.compute_s[:, list(s.interior)]
         shapes.append(
-            Shape(
+            SubgraphShape(
                 has_root=s.root != VIRTUAL,
                 has_sink=s.sink != VIRTUAL,
                 class_s=class_s,
@@ -209,7 +209,7 @@ def _relabelled(parts: Sequence[int], root: int) -> dict[int, int]:
 
 
 def canonical(labels: Sequence[int]) -> tuple[int, ...]:
-    """The same placement with servers other than the root's numbered by first use.
+    """Return the same placement with servers other than the root's numbered by first use.
 
     >>> canonical([3, 0, 3, 2, 3])
     (1, 0, 1, 2, 1)
@@ -219,7 +219,7 @@ def canonical(labels: Sequence[int]) -> tuple[int, ...]:
 
 
 def to_configuration(labels: Sequence[int], interior: Sequence[int]) -> Configuration:
-    """The :class:`Configuration` of a row of labels.
+    """Return the :class:`Configuration` of a row of labels.
 
     >>> to_configuration([1, 0, 1, 1], (5, 6, 7))
     Configuration(parts=((5, 7), (6,)), root_part=1, sink_part=0)
@@ -237,7 +237,7 @@ def to_configuration(labels: Sequence[int], interior: Sequence[int]) -> Configur
 
 
 def to_labels(configuration: Configuration, interior: Sequence[int]) -> list[int]:
-    """The row of labels of a configuration: the inverse of :func:`to_configuration`.
+    """Return the row of labels of a configuration: the inverse of :func:`to_configuration`.
 
     >>> to_labels(Configuration(((5, 7), (6,)), 1, 0), (5, 6, 7))
     [1, 0, 1, 1]
@@ -251,7 +251,7 @@ def to_labels(configuration: Configuration, interior: Sequence[int]) -> list[int
 
 
 def connected(nodes: Sequence[int], arcs: Iterable[tuple[int, int]]) -> list[tuple[int, ...]]:
-    """Groups of ``nodes`` that arcs among them join, in the order of the nodes.
+    """Return groups of ``nodes`` that arcs among them join, in the order of the nodes.
 
     >>> connected((1, 2, 3, 4), [(1, 3), (0, 2), (3, 9)])
     [(1, 3), (2,), (4,)]
@@ -288,7 +288,7 @@ def local_configuration(subgraph: SubGraph) -> Configuration:
 
 
 def spread_configuration(subgraph: SubGraph, slots: int) -> Configuration:
-    """A part for every interior task, as far as ``slots`` servers besides the root's allow.
+    """Return a part for every interior task, as far as ``slots`` servers besides the root's allow.
 
     >>> spread_configuration(SubGraph(0, 3, (1, 2)), 80)
     Configuration(parts=((1,), (2,)), root_part=-1, sink_part=-1)

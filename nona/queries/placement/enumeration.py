@@ -31,27 +31,27 @@ from nona.models.contraction.task_graph import TaskGraph
 from nona.models.decomposition import VIRTUAL, Decomposition, SubGraph
 from nona.queries.placement.configurations import (
     ENUMERATED,
-    Shape,
+    SubgraphShape,
     canonical,
     configuration_labels,
     connected,
     shape_of,
     shapes_of,
 )
-from nona.queries.placement.messages import Candidates, Link
+from nona.queries.placement.messages import PlacementLink, ShapeCandidates
 from nona.queries.placement.spans import spans
 
 Content = tuple[int, ...]  # how many components of each class a part holds
 
 
-def components(shape: Shape) -> tuple[tuple[int, ...], ...]:
-    """Connected components of the interior: tuples of interior nodes 1…m, ordered by first task."""
+def components(shape: SubgraphShape) -> tuple[tuple[int, ...], ...]:
+    """Return connected components of the interior: tuples of interior nodes 1…m, ordered by first task."""
     arcs = zip(shape.source.tolist(), shape.target.tolist(), strict=True)
     return tuple(connected(range(1, shape.m + 1), arcs))
 
 
-def component_classes(shape: Shape, parts: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """A class number for each component; components of one class can be exchanged.
+def component_classes(shape: SubgraphShape, parts: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Return a class number for each component; components of one class can be exchanged.
 
     They are equal when their tasks (in topological order), times, inner edges and messages from
     root and to sink are, and when they use the same of those root tensors that several use.
@@ -113,7 +113,7 @@ def _contents(counts: Content) -> Iterator[Content]:
 
 
 def _class_labels(
-    shape: Shape, parts: Sequence[Sequence[int]], classes: Sequence[int], slots: int
+    shape: SubgraphShape, parts: Sequence[Sequence[int]], classes: Sequence[int], slots: int
 ) -> Iterator[list[int]]:
     """Rows of labels: every placement of whole components, one for each symmetry class.
 
@@ -151,7 +151,7 @@ def _distinct_sinks(split: Sequence[Content], root: int) -> list[int]:
 
 
 def _row(
-    shape: Shape,
+    shape: SubgraphShape,
     parts: Sequence[Sequence[int]],
     members: dict[int, list[int]],
     split: Sequence[Content],
@@ -173,7 +173,9 @@ def _row(
 _WORK = 4_000_000  # task evaluations of one search, and of one of its rounds, which bounds its time
 
 
-def _list_schedule(shape: Shape, link: Link, servers: int, message_s: float) -> tuple[int, ...]:
+def _list_schedule(
+    shape: SubgraphShape, link: PlacementLink, servers: int, message_s: float
+) -> tuple[int, ...]:
     """Labels of a greedy schedule: each task, in order, where it ends first.
 
     A message takes ``message_s`` plus its own transfer; ties go to the server with the lowest
@@ -197,7 +199,7 @@ def _list_schedule(shape: Shape, link: Link, servers: int, message_s: float) -> 
     return canonical(place[1:] if shape.has_sink else [*place[1:-1], 0])
 
 
-def _improve(candidates: Candidates, slots: int) -> Ints:
+def _improve(candidates: ShapeCandidates, slots: int) -> Ints:
     """Add to the candidates the results of moving single tasks of the best of them.
 
     For several waits of the link and prices of its load, the best candidate is taken and the best
@@ -216,7 +218,7 @@ def _improve(candidates: Candidates, slots: int) -> Ints:
         while budget > 0 and (int(row.max()) + 1) * shape.m**2 <= _WORK:
             moves = _moves(row, shape.has_sink, slots)
             budget -= len(moves) * shape.m
-            tried = Candidates(shape, moves, candidates.link)
+            tried = ShapeCandidates(shape, moves, candidates.link)
             score = _score(tried, wait, price)
             if not len(moves) or score.min() >= best * (1 - 1e-9):
                 break
@@ -226,7 +228,7 @@ def _improve(candidates: Candidates, slots: int) -> Ints:
     return np.array([local, *sorted(labels - {local})], dtype=np.int64)
 
 
-def _score(c: Candidates, wait: float, price: float) -> Floats:
+def _score(c: ShapeCandidates, wait: float, price: float) -> Floats:
     stretched = wait if c.link.discipline == "fifo" else (0.1 if wait > 0 else 0.0)
     score: Floats = spans(c, stretched, 0.0)[0] + price * c.messages.load_s
     return score
@@ -261,7 +263,7 @@ def _too_many(counts: Content, slots: int, has_root: bool, has_sink: bool) -> bo
     return False
 
 
-def _large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
+def _large_candidates(shape: SubgraphShape, link: PlacementLink, slots: int) -> ShapeCandidates:
     parts = components(shape)
     classes = component_classes(shape, parts)
     counts = [classes.count(k) for k in sorted(set(classes))]
@@ -274,15 +276,15 @@ def _large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
         complete = len(listed) <= CLASSES
         rows += listed[:CLASSES] if complete else []
     if complete and len(parts) == shape.m:
-        return Candidates(shape, _unique(rows), link)
+        return ShapeCandidates(shape, _unique(rows), link)
     if slots > 1:
         rows.append((*(1 + i % (slots - 1) for i in range(shape.m)), 0))
         rows += list_schedules(shape, link, slots)
-    considered = Candidates(shape, _unique(rows), link, exhaustive=False)
+    considered = ShapeCandidates(shape, _unique(rows), link, exhaustive=False)
     if slots > 1:
-        considered = Candidates(shape, _improve(considered, slots), link, exhaustive=False)
+        considered = ShapeCandidates(shape, _improve(considered, slots), link, exhaustive=False)
     what = "whole components, " if complete else ""
-    return Candidates(
+    return ShapeCandidates(
         shape,
         considered.labels,
         link,
@@ -292,7 +294,7 @@ def _large_candidates(shape: Shape, link: Link, slots: int) -> Candidates:
     )
 
 
-def list_schedules(shape: Shape, link: Link, slots: int) -> Rows:
+def list_schedules(shape: SubgraphShape, link: PlacementLink, slots: int) -> Rows:
     """List schedules on 2, 3, … servers with the link's wait at several fractions of the local span."""
     rows: Rows = []
     for k in range(2, min(slots, shape.m, _MOST_SERVERS) + 1):
@@ -304,7 +306,9 @@ def _unique(rows: Rows) -> Ints:
     return np.array(list(dict.fromkeys(rows)), dtype=np.int64)
 
 
-def candidates(shape: Shape, link: Link, slots: int, enumerated: int = ENUMERATED) -> Candidates:
+def candidates(
+    shape: SubgraphShape, link: PlacementLink, slots: int, enumerated: int = ENUMERATED
+) -> ShapeCandidates:
     """All configurations on at most ``slots`` servers for interiors of up to ``enumerated`` tasks.
 
     One more stands beside them: every task on a server of its own, the root's and the sink's left
@@ -323,7 +327,7 @@ def candidates(shape: Shape, link: Link, slots: int, enumerated: int = ENUMERATE
         root_free=not shape.has_root,
         sink_free=not shape.has_sink,
     )
-    return Candidates(shape, _with_spread(labels, shape.m, slots), link)
+    return ShapeCandidates(shape, _with_spread(labels, shape.m, slots), link)
 
 
 def _with_spread(labels: Ints, m: int, slots: int) -> Ints:
@@ -333,7 +337,7 @@ def _with_spread(labels: Ints, m: int, slots: int) -> Ints:
 
 
 def configurations_considered(tasks: TaskGraph, subgraph: SubGraph) -> int:
-    """Number of configurations when the cluster has servers enough for every part.
+    """Return number of configurations when the cluster has servers enough for every part.
 
     For an interior of m ≤ 6 tasks these are all: Σ over partitions into k parts of k² (the part
     with the root times the part with the sink), Bell(m+2) − 2·Bell(m+1), where neither is virtual.
@@ -343,7 +347,7 @@ def configurations_considered(tasks: TaskGraph, subgraph: SubGraph) -> int:
         free = {"root_free": subgraph.root == VIRTUAL, "sink_free": subgraph.sink == VIRTUAL}
         return len(configuration_labels(m, **free))
     weights = np.full(tasks.compute_s.shape[0], 1 / tasks.compute_s.shape[0])
-    link = Link(capacity=1.0, latency_s=0.0)
+    link = PlacementLink(capacity=1.0, latency_s=0.0)
     return len(candidates(shape_of(tasks, subgraph, weights), link, m + 2))
 
 
@@ -365,17 +369,17 @@ class IdleSpan:
 def idle_spans(
     tasks: TaskGraph,
     decomposition: Decomposition,
-    link: Link,
+    link: PlacementLink,
     servers: int,
 ) -> tuple[IdleSpan, ...]:
-    """The spans of every sub-graph with an interior, on an idle cluster of ``servers`` servers.
+    """Return the spans of every sub-graph with an interior, on an idle cluster of ``servers`` servers.
 
     Times are those of the first executor class; equal sub-graphs are evaluated once.
 
     >>> from nona.models.decomposition import decompose
     >>> arcs = [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
     >>> tasks = TaskGraph.from_edges("slides", [0.002, 0.010, 0.008, 0.002], arcs)
-    >>> found = idle_spans(tasks, decompose(tasks.dag), Link(1e9, 0.0), 2)[0]
+    >>> found = idle_spans(tasks, decompose(tasks.dag), PlacementLink(1e9, 0.0), 2)[0]
     >>> [round(1e3 * s, 6) for s in (found.local_s, found.critical_s, found.best_s)]
     [18.0, 10.0, 10.0]
     >>> found.border_bytes
@@ -398,7 +402,7 @@ def idle_spans(
     return tuple(idle)
 
 
-def _border_bytes(shape: Shape) -> float:
+def _border_bytes(shape: SubgraphShape) -> float:
     """Bytes of the distinct tensors that enter the interior from its root or leave it for its sink."""
     crossing = (shape.source == 0) | (shape.target == shape.m + 1)
     _, first = np.unique(shape.tensor[crossing], return_index=True)

@@ -28,7 +28,7 @@ from nona.queries.placement.configurations import (
 )
 from nona.queries.placement.prediction import predict
 from nona.queries.placement.result import Configuration, Placement, SubGraphPlacement
-from nona.queries.system import QueryClass, Stream, System
+from nona.queries.system import BackgroundStream, QueryClass, System
 
 
 def local_placement(system: System, shares: Floats | None = None) -> Placement:
@@ -100,7 +100,7 @@ _RARE = 1e-9  # queries per second at which nobody waits for anybody
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class PresetInputs:
     """The inputs of the presets by task: time, and (other end, tensor) of the edges in and out."""
 
     time_s: list[float]
@@ -115,35 +115,35 @@ class Traffic:
         return sum(self.tensor_bytes[k] for k in (*sorted(inward), *sorted(outward)))
 
 
-def traffic_of(tasks: TaskGraph) -> Traffic:
-    """The traffic of a task graph; times are means over the executor classes."""
+def traffic_of(tasks: TaskGraph) -> PresetInputs:
+    """Return the traffic of a task graph; times are means over the executor classes."""
     into: list[list[tuple[int, int]]] = [[] for _ in range(len(tasks))]
     out: list[list[tuple[int, int]]] = [[] for _ in range(len(tasks))]
     columns = (tasks.edge_source.tolist(), tasks.edge_target.tolist(), tasks.edge_tensor.tolist())
     for source, target, tensor in zip(*columns, strict=True):
         into[target].append((source, tensor))
         out[source].append((target, tensor))
-    return Traffic(tasks.compute_s.mean(axis=0).tolist(), into, out, tasks.tensor_bytes.tolist())
+    return PresetInputs(tasks.compute_s.mean(axis=0).tolist(), into, out, tasks.tensor_bytes.tolist())
 
 
-def local(traffic: Traffic, interior: Sequence[int]) -> Labels:
+def local(traffic: PresetInputs, interior: Sequence[int]) -> Labels:
     """Everything on the root's server."""
     return [0] * len(interior)
 
 
-def spread(traffic: Traffic, interior: Sequence[int]) -> Labels:
+def spread(traffic: PresetInputs, interior: Sequence[int]) -> Labels:
     """Every interior task on a server of its own, none on the root's."""
     return list(range(1, len(interior) + 1))
 
 
-def _keep_heaviest(traffic: Traffic, interior: Sequence[int]) -> Labels:
+def _keep_heaviest(traffic: PresetInputs, interior: Sequence[int]) -> Labels:
     """Spread the tasks, but leave the task that would move the most bytes on the root's server."""
     home = max(interior, key=lambda t: traffic.moved_bytes({t}), default=-1)
     others = count(1)
     return [0 if t == home else next(others) for t in interior]
 
 
-def _half(traffic: Traffic, interior: Sequence[int]) -> Labels:
+def _half(traffic: PresetInputs, interior: Sequence[int]) -> Labels:
     """Two halves of nearly equal compute time; the one that would move more bytes stays.
 
     Independent branches (connected components of the interior) are kept whole and dealt out,
@@ -160,12 +160,12 @@ def _half(traffic: Traffic, interior: Sequence[int]) -> Labels:
     return [0 if t in home else 1 for t in interior]
 
 
-def branches_of(traffic: Traffic, interior: Sequence[int]) -> list[tuple[int, ...]]:
-    """Connected components of the interior, each in topological order."""
+def branches_of(traffic: PresetInputs, interior: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return connected components of the interior, each in topological order."""
     return connected(interior, ((t, n) for t in interior for n, _ in traffic.out[t]))
 
 
-PRESETS: Mapping[str, Callable[[Traffic, Sequence[int]], Labels]] = {
+PRESETS: Mapping[str, Callable[[PresetInputs, Sequence[int]], Labels]] = {
     "local": local,
     "spread": spread,
     "keep-heaviest": _keep_heaviest,
@@ -174,14 +174,14 @@ PRESETS: Mapping[str, Callable[[Traffic, Sequence[int]], Labels]] = {
 
 
 def fixed(system: System, subgraph: SubGraph, labels: Sequence[int]) -> SubGraphPlacement:
-    """The distribution with one configuration, that of ``labels``, as far as the servers allow."""
+    """Return the distribution with one configuration, that of ``labels``, as far as the servers allow."""
     others = server_slots(system) - 1
     dealt = [1 + (v - 1) % others if v > 0 and others > 0 else 0 for v in labels]
     return SubGraphPlacement(subgraph, (to_configuration([*dealt, 0], subgraph.interior),), np.ones(1))
 
 
 def place_fixed(system: System, query: QueryClass, preset: str) -> tuple[SubGraphPlacement, ...]:
-    """The preset's configuration for each sub-graph of a query class."""
+    """Return the preset's configuration for each sub-graph of a query class."""
     label, traffic = PRESETS[preset], traffic_of(query.tasks)
     return tuple(fixed(system, s, label(traffic, s.interior)) for s in query.decomposition.subgraphs)
 
@@ -191,7 +191,7 @@ def idle_presets(system: System) -> tuple[str, ...]:
 
     Ties go to the preset named first in :data:`PRESETS`.
     """
-    quiet = replace(system, background_compute=Stream(), background_network=Stream())
+    quiet = replace(system, background_compute=BackgroundStream(), background_network=BackgroundStream())
     chosen = []
     for query in system.queries:
         alone = replace(quiet, queries=(replace(query, rate=_RARE),))

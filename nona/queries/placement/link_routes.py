@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nona.cluster.topology import NONE, Topology
 from nona.core.arrays import Floats, Ints
-from nona.queries.placement.messages import Link, Route
+from nona.queries.placement.messages import PlacementLink, Route
 from nona.queries.system import Discipline, System
 
 
@@ -37,7 +37,7 @@ class Crossings:
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class ServerDraws:
     """Probabilities of S servers: ``p`` as above, ``source`` that a message comes from each, ``near``
     that it does and stays in the rack."""
 
@@ -46,16 +46,16 @@ class Draws:
     near: Floats
 
     @staticmethod
-    def of(p: Floats, rack: Ints) -> Draws:
-        """The draws for shares ``p`` of the executors and the rack of each server."""
+    def of(p: Floats, rack: Ints) -> ServerDraws:
+        """Return the draws for shares ``p`` of the executors and the rack of each server."""
         if len(p) < 2 or p.max() > 1.0 - 1e-9:  # one server has all executors: no message leaves it
-            return Draws(p, np.zeros(len(p)), np.zeros(len(p)))
+            return ServerDraws(p, np.zeros(len(p)), np.zeros(len(p)))
         u = p / (1.0 - p)
         _, of = np.unique(rack, return_inverse=True)
         in_rack, u_rack = np.bincount(of, weights=p)[of], np.bincount(of, weights=u)[of]
         source = 0.5 * (u * (1.0 - p) + p * (u.sum() - u))
         near = 0.5 * (u * (in_rack - p) + p * (u_rack - u))
-        return Draws(p, source, near)
+        return ServerDraws(p, source, near)
 
 
 def draws_of(system: System, shares: Floats | None = None) -> Floats:
@@ -90,7 +90,7 @@ def crossings(topology: Topology, p: Floats) -> Crossings:
     >>> [(t.link_names[k], round(float(found.share[k]), 4)) for k in (0, 1, 5)]
     [('core', 0.6667), ('rack 0 up', 0.3333), ('server 0 out', 0.25)]
     """
-    draws = Draws.of(p, topology.rack)
+    draws = ServerDraws.of(p, topology.rack)
     far = draws.source - draws.near
     share, both, ahead = (np.zeros(topology.links) for _ in range(3))
     slow = _seconds_per_byte(topology)
@@ -136,7 +136,7 @@ def _both_far(t: Topology, p: Floats) -> Floats:
     return _second_too(p[:, None], values, outside[of], mass[of][:, None])
 
 
-def _both_down(t: Topology, draws: Draws) -> Floats:
+def _both_down(t: Topology, draws: ServerDraws) -> Floats:
     """(L,) That two messages of a batch, to different servers, come down the same link."""
     both = np.zeros(t.links)
     values, kind = np.unique(draws.p, return_inverse=True)
@@ -165,8 +165,8 @@ def _second_too(source: Floats, values: NDArray[Any], count: Floats, mass: NDArr
     return total
 
 
-def link_of(system: System, shares: Floats | None = None) -> Link:
-    """The link of ``system``, or the route over its links; ``shares`` as in the placement's model."""
+def link_of(system: System, shares: Floats | None = None) -> PlacementLink:
+    """Return the link of ``system``, or the route over its links; ``shares`` as in the placement's model."""
     stream, draws = system.background_network, draws_of(system, shares)
     busy = stream.load(system.capacity)
     return link_between(system.capacity, system.latency_s, system.discipline, system.topology, draws, busy)
@@ -179,15 +179,15 @@ def link_between(
     topology: Topology | None,
     p: Floats,
     busy: float = 0.0,
-) -> Link:
-    """The link between servers drawn with probabilities ``p`` (S,); unused where there is but one.
+) -> PlacementLink:
+    """Return the link between servers drawn with probabilities ``p`` (S,); unused where there is but one.
 
     ``busy``: utilisation of every link by background.
     """
     crosses, route = len(p) > 1, None
     if topology is not None and topology.links > 1 and crosses:
         route = route_of(topology, p, busy)
-    return Link(capacity, latency_s, discipline, crosses, route)
+    return PlacementLink(capacity, latency_s, discipline, crosses, route)
 
 
 def route_of(topology: Topology, p: Floats, busy: float = 0.0) -> Route:

@@ -36,13 +36,13 @@ from nona.core.arrays import Floats
 from nona.queries.placement.link_routes import crossings, draws_of
 from nona.queries.placement.messages import Messages
 from nona.queries.placement.queueing import second_moment
-from nona.queries.system import Stream, System
+from nona.queries.system import BackgroundStream, System
 
 KINDS = ("server out", "rack up", "core", "rack down", "server in")
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class LinkTraffic:
     """Messages of the queries in seconds at the core: y = Σ λD/C, and Σ λ(·)² of bundles and batches."""
 
     load: float
@@ -84,7 +84,7 @@ class Role:
         """π2·max(0, 1 − r(1 − ρ)): how much of a batch still meets at the link."""
         return self.both * max(0.0, 1.0 - self.spacing * (1.0 - utilization))
 
-    def moment_s(self, traffic: Traffic) -> float:
+    def moment_s(self, traffic: LinkTraffic) -> float:
         """λE[S²] in seconds, with batches as far as they meet."""
         spread = max(traffic.batch_s - traffic.bundle_s, 0.0)
         own = self.each * traffic.bundle_s
@@ -92,14 +92,14 @@ class Role:
             own + self.together(self.utilization(traffic.load)) * spread
         )
 
-    def wait_s(self, traffic: Traffic) -> float:
+    def wait_s(self, traffic: LinkTraffic) -> float:
         """Mean wait (Pollaczek–Khinchine); ``inf`` where the link is overloaded."""
         rho = self.utilization(traffic.load)
         return self.moment_s(traffic) / (2.0 * (1.0 - rho)) if rho < 1.0 else math.inf
 
 
 def roles_of(system: System, shares: Floats | None = None) -> tuple[Role, ...]:
-    """The roles of the links of ``system``, in the order in which a message crosses them.
+    """Return the roles of the links of ``system``, in the order in which a message crosses them.
 
     ``shares`` (J, K) are those of the executor classes, as in the placement's model.
 
@@ -108,7 +108,8 @@ def roles_of(system: System, shares: Floats | None = None) -> tuple[Role, ...]:
 
     >>> from nona.cluster.topology import make_topology
     >>> system = System(
-    ...     np.arange(4), np.zeros(4, dtype=np.int64), ("gpu",), 100.0, 0.0, "fifo", Stream(), Stream(), (),
+    ...     np.arange(4), np.zeros(4, dtype=np.int64), ("gpu",), 100.0, 0.0, "fifo",
+    ...     BackgroundStream(), BackgroundStream(), (),
     ...     topology=make_topology(4, 100.0, nic=10.0, rack_size=2, uplink=20.0),
     ... )
     >>> [(r.name, r.links, round(r.share, 3)) for r in roles_of(system)][:3]
@@ -156,7 +157,13 @@ class _Crossed(NamedTuple):
 
 
 def _role(
-    name: str, kind: str, links: int, capacity: float, slower: float, crossed: _Crossed, stream: Stream
+    name: str,
+    kind: str,
+    links: int,
+    capacity: float,
+    slower: float,
+    crossed: _Crossed,
+    stream: BackgroundStream,
 ) -> Role:
     return Role(
         name=name,
@@ -174,7 +181,7 @@ def _role(
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class WaitCurves:
     """The three curves of some roles; arrays (R,) of the letters above, ``per_load`` is dρ/dy."""
 
     rho0: Floats
@@ -185,12 +192,12 @@ class Curve:
     pair: Floats
 
     @staticmethod
-    def of(roles: Sequence[Role]) -> Curve:
+    def of(roles: Sequence[Role]) -> WaitCurves:
 
         def column(value: Sequence[float]) -> Floats:
             return np.array(value, dtype=float)
 
-        return Curve(
+        return WaitCurves(
             rho0=column([r.background_utilization for r in roles]),
             per_load=column([r.each * r.slower for r in roles]),
             spacing=column([r.spacing for r in roles]),
@@ -246,8 +253,8 @@ class LinkPrice:
         return price + self.bundle * messages.bundle_s2 if self.bundle else price
 
 
-def network_price(curve: Curve, traffic: Traffic) -> LinkPrice:
-    """The gradient over several links at ``traffic``, which overloads none.
+def network_price(curve: WaitCurves, traffic: LinkTraffic) -> LinkPrice:
+    """Return the gradient over several links at ``traffic``, which overloads none.
 
     Formula: with w = A0(y) + A1(y)·B + A2(y)·(Q − B), ∂w/∂y = A0' + A1'·B + A2'·(Q − B),
     ∂w/∂Q = A2 and ∂w/∂B = A1 − A2.
@@ -258,7 +265,7 @@ def network_price(curve: Curve, traffic: Traffic) -> LinkPrice:
     return LinkPrice(s0 + s1 * traffic.bundle_s + s2 * pairs, pair, bundle - pair)
 
 
-def wait_per_byte(roles: Sequence[Role], traffic: Traffic) -> float:
+def wait_per_byte(roles: Sequence[Role], traffic: LinkTraffic) -> float:
     """Seconds that the mean wait of a message grows per byte/s that the queries send more.
 
     Formula: Σ_r q_r·(∂W_r/∂ρ_r)·π_r/C_r, with ∂W/∂ρ = W/(ρ(1 − ρ)) along growing traffic of the

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from nona.core.arrays import Bools, Floats, Ints
-from nona.queries.placement.configurations import Shape
+from nona.queries.placement.configurations import SubgraphShape
 from nona.queries.system import Discipline
 
 
@@ -33,7 +33,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class PlacementLink:
     """The link between servers as the placement sees it, or all links on a message's way.
 
     ``crosses`` is False in a system of one server, where no message needs the link. With ``route``
@@ -50,7 +50,7 @@ class Link:
     def speed(self) -> float:
         """Bytes/s of a single message on its way: of the slowest link, on average over the servers.
 
-        >>> Link(100.0, 0.0).speed, Link(100.0, 0.0, route=Route(0.125, 0.0)).speed
+        >>> PlacementLink(100.0, 0.0).speed, PlacementLink(100.0, 0.0, route=Route(0.125, 0.0)).speed
         (100.0, 8.0)
         """
         return self.capacity if self.route is None else 1.0 / self.route.own
@@ -79,7 +79,7 @@ class Messages:
     bundle_s2: Floats
 
 
-def messages(shape: Shape, labels: Ints, link: Link) -> Messages:
+def messages(shape: SubgraphShape, labels: Ints, link: PlacementLink) -> Messages:
     """Messages of every configuration in ``labels`` (n, m+1); see :class:`Messages`."""
     n = len(labels)
     server = np.concatenate([np.zeros((1, n), dtype=np.int64), labels.T])
@@ -102,7 +102,7 @@ def messages(shape: Shape, labels: Ints, link: Link) -> Messages:
     return Messages(remote, through, stretched, load, square, bundle)
 
 
-def _beside(shape: Shape, edges: tuple[int, ...], server: Ints, sent: Floats) -> Floats:
+def _beside(shape: SubgraphShape, edges: tuple[int, ...], server: Ints, sent: Floats) -> Floats:
     """Bytes of the bundle that each edge's message belongs to, (edges, n)."""
     goal = server[shape.target[list(edges)]]
     total = np.zeros(sent.shape)
@@ -111,7 +111,7 @@ def _beside(shape: Shape, edges: tuple[int, ...], server: Ints, sent: Floats) ->
     return total
 
 
-def _sent(shape: Shape, edges: tuple[int, ...], server: Ints, remote: Bools) -> tuple[Floats, Ints]:
+def _sent(shape: SubgraphShape, edges: tuple[int, ...], server: Ints, remote: Bools) -> tuple[Floats, Ints]:
     """Bytes of the message that an edge starts, 0 if an earlier edge did; and which edge starts its own."""
     n = server.shape[1]
     sent = np.zeros((len(edges), n))
@@ -141,15 +141,15 @@ def _batch(sent: Floats, first: Ints, remote: Bools, discipline: Discipline) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class ShapeCandidates:
     """Configurations of one shape, ready to be evaluated.
 
     ``exhaustive`` says that they are all there are (up to symmetry); ``note`` says what else.
     """
 
-    shape: Shape
+    shape: SubgraphShape
     labels: Ints
-    link: Link
+    link: PlacementLink
     exhaustive: bool = True
     note: str = ""
 
@@ -190,6 +190,6 @@ class Candidates:
         """
         return {}
 
-    def take(self, rows: Ints) -> Candidates:
+    def take(self, rows: Ints) -> ShapeCandidates:
         """Only some of the configurations."""
-        return Candidates(self.shape, self.labels[rows], self.link, self.exhaustive, self.note)
+        return ShapeCandidates(self.shape, self.labels[rows], self.link, self.exhaustive, self.note)

@@ -12,11 +12,18 @@ import numpy as np
 from nona.core.arrays import Floats
 from nona.core.queueing import fifo_wait_s, sharing_stretch
 from nona.models.decomposition import VIRTUAL
-from nona.queries.placement.configurations import Shape, shapes_of, to_labels
+from nona.queries.placement.configurations import SubgraphShape, shapes_of, to_labels
 from nona.queries.placement.link_routes import link_of
-from nona.queries.placement.link_waits import Curve, LinkPrice, Role, Traffic, network_price, roles_of
-from nona.queries.placement.messages import Candidates, Link
-from nona.queries.placement.queueing import Blocks, Servers, blocks_of, cut_times, second_moment
+from nona.queries.placement.link_waits import (
+    LinkPrice,
+    LinkTraffic,
+    Role,
+    WaitCurves,
+    network_price,
+    roles_of,
+)
+from nona.queries.placement.messages import PlacementLink, ShapeCandidates
+from nona.queries.placement.queueing import Servers, WorkBlocks, blocks_of, cut_times, second_moment
 from nona.queries.placement.result import SubGraphPlacement
 from nona.queries.placement.spans import COMPUTE, LINK, TRANSFER, VISITS, single_span, spans
 from nona.queries.system import System
@@ -25,14 +32,14 @@ from nona.queries.system import System
 Probabilities = Sequence[Sequence[Floats]]
 
 
-def shapes(system: System, shares: Floats | None = None) -> tuple[tuple[Shape, ...], ...]:
-    """Shapes of the sub-graphs of every query class; ``shares`` (J, K) as in :class:`Model`."""
+def shapes(system: System, shares: Floats | None = None) -> tuple[tuple[SubgraphShape, ...], ...]:
+    """Shapes of the sub-graphs of every query class; ``shares`` (J, K) as in :class:`PlacementModel`."""
     rows = system.uniform_shares if shares is None else shares
     return tuple(shapes_of(q.tasks, q.decomposition.subgraphs, rows[j]) for j, q in enumerate(system.queries))
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class PlacementModel:
     """A system with candidate configurations for every sub-graph.
 
     ``candidates[j][k]`` belongs to sub-graph k of query class j; equal sub-graphs share one object.
@@ -40,7 +47,7 @@ class Model:
     """
 
     system: System
-    candidates: tuple[tuple[Candidates, ...], ...]
+    candidates: tuple[tuple[ShapeCandidates, ...], ...]
     class_shares: Floats | None = None
 
     @cached_property
@@ -70,7 +77,7 @@ class Model:
         return stream.load(capacity), stream.rate * second_moment(stream) / capacity**2
 
     @cached_property
-    def blocks(self) -> tuple[tuple[Blocks, ...], ...]:
+    def blocks(self) -> tuple[tuple[WorkBlocks, ...], ...]:
         """Blocks of every sub-graph's candidates; computed once for those that share candidates."""
         return tuple(
             tuple(blocks_of(c, busy) for c in row)
@@ -116,11 +123,11 @@ class Model:
         return roles_of(self.system, self.class_shares) if several else ()
 
     @cached_property
-    def curve(self) -> Curve:
+    def curve(self) -> WaitCurves:
         """The mean wait of a message over these roles."""
-        return Curve.of(self.roles)
+        return WaitCurves.of(self.roles)
 
-    def traffic(self, x: Probabilities, only: Sequence[Sequence[int]] | None = None) -> Traffic:
+    def traffic(self, x: Probabilities, only: Sequence[Sequence[int]] | None = None) -> LinkTraffic:
         """Return the traffic of the queries over several links; ``only`` as above."""
         load = bundle = batch = 0.0
         places = self.support(x) if only is None else only
@@ -130,9 +137,9 @@ class Model:
                 load += q.rate * float(m.load_s[i] if i >= 0 else p @ m.load_s)
                 bundle += q.rate * float(m.bundle_s2[i] if i >= 0 else p @ m.bundle_s2)
                 batch += q.rate * float(m.square_s2[i] if i >= 0 else p @ m.square_s2)
-        return Traffic(load, bundle, batch)
+        return LinkTraffic(load, bundle, batch)
 
-    def busiest(self, traffic: Traffic) -> tuple[float, float]:
+    def busiest(self, traffic: LinkTraffic) -> tuple[float, float]:
         """(ρ, λE[S²] in s) of the role that is used most under ``traffic``."""
         role = max(self.roles, key=lambda r: r.utilization(traffic.load))
         return role.utilization(traffic.load), role.moment_s(traffic)
@@ -156,30 +163,32 @@ class Model:
 
 
 def _only(p: Floats) -> int:
-    """The configuration that has all the probability, −1 where several share it or none has any."""
+    """Return the configuration that has all the probability, −1 where several share it or none has any."""
     at = int(p.argmax())
     return at if p[at] == 1.0 and np.count_nonzero(p) == 1 else -1
 
 
 def build_model(
-    system: System, candidates_of: Callable[[Shape, Link], Candidates], shares: Floats | None = None
-) -> Model:
+    system: System,
+    candidates_of: Callable[[SubgraphShape, PlacementLink], ShapeCandidates],
+    shares: Floats | None = None,
+) -> PlacementModel:
     """Candidates for every sub-graph; sub-graphs of equal structure and times are done once."""
     link = link_of(system, shares)
-    by_signature: dict[bytes, Candidates] = {}
+    by_signature: dict[bytes, ShapeCandidates] = {}
     rows = []
     for row in shapes(system, shares):
         for shape in row:
             if shape.signature not in by_signature:
                 by_signature[shape.signature] = candidates_of(shape, link)
         rows.append(tuple(by_signature[s.signature] for s in row))
-    return Model(system, tuple(rows), shares)
+    return PlacementModel(system, tuple(rows), shares)
 
 
 MOST = 20_000  # placements of a sub-graph that are kept
 
 
-class Known:
+class DrawnCandidates:
     """Candidates of one system whose servers are drawn by ``shares`` (J, K).
 
     Sub-graphs that are equal to the last bit, with equal configurations, share one object, within a
@@ -189,22 +198,22 @@ class Known:
 
     def __init__(self, system: System, shares: Floats | None = None) -> None:
         self.system, self.shares = system, shares
-        self._placed: dict[tuple[int, int, int], tuple[SubGraphPlacement, Candidates]] = {}
-        self._made: dict[tuple[int, bytes], Candidates] = {}
+        self._placed: dict[tuple[int, int, int], tuple[SubGraphPlacement, ShapeCandidates]] = {}
+        self._made: dict[tuple[int, bytes], ShapeCandidates] = {}
 
     @cached_property
-    def link(self) -> Link:
+    def link(self) -> PlacementLink:
         return link_of(self.system, self.shares)
 
     @cached_property
-    def shapes(self) -> tuple[tuple[Shape, ...], ...]:
+    def shapes(self) -> tuple[tuple[SubgraphShape, ...], ...]:
         """Shapes of the sub-graphs of every query class; equal ones are one object."""
-        seen: dict[bytes, Shape] = {}
+        seen: dict[bytes, SubgraphShape] = {}
         rows = shapes(self.system, self.shares)
         return tuple(tuple(seen.setdefault(_content(s), s) for s in row) for row in rows)
 
-    def candidates(self, query: int, number: int, placed: SubGraphPlacement) -> Candidates:
-        """The configurations of ``placed`` for sub-graph ``number`` of class ``query``."""
+    def candidates(self, query: int, number: int, placed: SubGraphPlacement) -> ShapeCandidates:
+        """Return the configurations of ``placed`` for sub-graph ``number`` of class ``query``."""
         key = (query, number, id(placed))
         entry = self._placed.get(key)
         if entry is None:
@@ -214,16 +223,16 @@ class Known:
             entry = self._placed[key] = placed, self._candidates(self.shapes[query][number], placed)
         return entry[1]
 
-    def _candidates(self, shape: Shape, placed: SubGraphPlacement) -> Candidates:
+    def _candidates(self, shape: SubgraphShape, placed: SubGraphPlacement) -> ShapeCandidates:
         rows = [to_labels(c, placed.subgraph.interior) for c in placed.configurations]
         labels = np.array(rows, dtype=np.int64)
         key = (id(shape), labels.tobytes())
         if key not in self._made:
-            self._made[key] = Candidates(shape, labels, self.link)
+            self._made[key] = ShapeCandidates(shape, labels, self.link)
         return self._made[key]
 
 
-def _content(shape: Shape) -> bytes:
+def _content(shape: SubgraphShape) -> bytes:
     """Equal for shapes of equal content, to the last bit."""
     flags = np.array([shape.has_root, shape.has_sink, *shape.class_s.shape, len(shape.source)])
     arrays = (shape.class_s, shape.mean_s, shape.source, shape.target, shape.tensor, shape.size)
@@ -254,7 +263,7 @@ class Value:
     terms: Floats
     spans: list[list[tuple[Floats, Floats]]]
     class_wait_s: Floats
-    traffic: Traffic | None = None
+    traffic: LinkTraffic | None = None
 
     @property
     def jct_s(self) -> Floats:
@@ -270,7 +279,11 @@ class Value:
 
 
 def value_at(
-    model: Model, x: Probabilities, server_wait_s: Floats | float | None = None, *, every: bool = False
+    model: PlacementModel,
+    x: Probabilities,
+    server_wait_s: Floats | float | None = None,
+    *,
+    every: bool = False,
 ) -> Value:
     """Evaluate equation 10 and 11 of every sub-graph at the waits that ``x`` brings about.
 
@@ -318,7 +331,7 @@ def value_at(
     return Value(rho, moment, link_wait, waits, terms, details, class_waits, traffic)
 
 
-def _path(c: Candidates, p: Floats, at: int, wait: float, server_wait_s: float) -> Terms:
+def _path(c: ShapeCandidates, p: Floats, at: int, wait: float, server_wait_s: float) -> Terms:
     """The terms of a sub-graph's path, averaged over its configurations, all on ``at`` if that is not −1."""
     if at >= 0:
         return single_span(c, at, wait, server_wait_s)[1]
@@ -331,14 +344,14 @@ def _path(c: Candidates, p: Floats, at: int, wait: float, server_wait_s: float) 
     return mean
 
 
-def objective_s(model: Model, value: Value) -> float:
+def objective_s(model: PlacementModel, value: Value) -> float:
     """F = Σ_j w_j T_j, seconds; classes without arrivals do not count unless none arrive."""
     counted = model.weights > 0
     return float(model.weights[counted] @ value.jct_s[counted])
 
 
-def link_price(model: Model, value: Value) -> LinkPrice:
-    """The gradient of the link's wait: by the load, and by the squares of the batches.
+def link_price(model: PlacementModel, value: Value) -> LinkPrice:
+    """Return the gradient of the link's wait: by the load, and by the squares of the batches.
 
     FIFO: w = M/(2(1 − ρ)), so w/(1 − ρ) and 1/(2(1 − ρ)). Sharing: w = ρ/(1 − ρ), so 1/(1 − ρ)² and 0.
     Several links: :func:`~nona.queries.placement.link_waits.network_price`; where one of them is
@@ -354,7 +367,9 @@ def link_price(model: Model, value: Value) -> LinkPrice:
     return LinkPrice(spare**-2, 0.0)
 
 
-def gradient(model: Model, value: Value, x: Probabilities, *, server_wait_fixed: bool) -> list[list[Floats]]:
+def gradient(
+    model: PlacementModel, value: Value, x: Probabilities, *, server_wait_fixed: bool
+) -> list[list[Floats]]:
     """dF/dx almost everywhere (the longest path's, where it is unique); ``value`` with ``every``.
 
     Formula: w_j·span_c + A_n·λ_j·(∂w/∂ρ·load_c + ∂w/∂M·square_c) + A_c·∂W_c/∂x, with A_n and

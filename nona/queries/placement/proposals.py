@@ -22,7 +22,7 @@ import numpy as np
 from nona.core.arrays import Floats
 from nona.models.decomposition import SubGraph
 from nona.queries.placement.configurations import (
-    Shape,
+    SubgraphShape,
     canonical,
     connected,
     server_slots,
@@ -49,7 +49,7 @@ class Candidate:
 
 
 def starts(system: System, shares: Floats | None) -> tuple[Candidate, ...]:
-    """The presets, and for each class the one that is fastest on an idle cluster; equal ones once."""
+    """Return the presets, and for each class the one that is fastest on an idle cluster; equal ones once."""
     named: dict[str, Queries] = {}
     for name in PRESETS:
         named[name] = tuple(place_fixed(system, q, name) for q in system.queries)
@@ -93,16 +93,16 @@ def relative_labels(m: int, slots: int, has_root: bool, has_sink: bool) -> tuple
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class EqualSubgraphs:
     """Equal sub-graphs, numbers ``members`` of class ``query``: they take one configuration."""
 
     query: int
     members: tuple[int, ...]
-    shape: Shape
+    shape: SubgraphShape
     subgraphs: tuple[SubGraph, ...]
 
     def placed(self, queries: Queries, row: Labels) -> Queries:
-        """The placement with all members in the configuration of ``row``."""
+        """Return the placement with all members in the configuration of ``row``."""
         changed = list(queries[self.query])
         for k in self.members:
             configuration = to_configuration(row, self.subgraphs[k].interior)
@@ -116,8 +116,8 @@ class Group:
         return canonical(to_labels(c, placed.subgraph.interior))
 
 
-def groups_of(system: System, queries: Queries) -> tuple[Group, ...]:
-    """The groups that have something to choose, those with most work a second first.
+def groups_of(system: System, queries: Queries) -> tuple[EqualSubgraphs, ...]:
+    """Return the groups that have something to choose, those with most work a second first.
 
     Sub-graphs of one group are equal, and placed alike in ``queries``: the formula may split some of many
     equal ones, and leave the others whole.
@@ -132,7 +132,7 @@ def groups_of(system: System, queries: Queries) -> tuple[Group, ...]:
         for k, shape in enumerate(shapes):
             if shape.m > 0:
                 equal.setdefault((shape.signature, _labels_of(queries[j][k])), []).append(k)
-        groups += [Group(j, tuple(ks), shapes[ks[0]], subgraphs) for ks in equal.values()]
+        groups += [EqualSubgraphs(j, tuple(ks), shapes[ks[0]], subgraphs) for ks in equal.values()]
     rate = [q.rate for q in system.queries]
     return tuple(sorted(groups, key=lambda g: -rate[g.query] * len(g.members) * g.shape.local_s))
 
@@ -142,7 +142,7 @@ def _labels_of(placed: SubGraphPlacement) -> frozenset[tuple[Labels, float]]:
     return frozenset(zip(rows, placed.probabilities.tolist(), strict=True))
 
 
-def choices(system: System, group: Group, queries: Queries) -> tuple[Labels, ...]:
+def choices(system: System, group: EqualSubgraphs, queries: Queries) -> tuple[Labels, ...]:
     """Rows of labels that ``group`` may take instead of its own: all, or moves from it."""
     shape, slots = group.shape, server_slots(system)
     if shape.m <= 3:
@@ -152,7 +152,7 @@ def choices(system: System, group: Group, queries: Queries) -> tuple[Labels, ...
     return tuple(dict.fromkeys(_moves(shape, group.row(queries), slots)))
 
 
-def _moves(shape: Shape, row: Labels, slots: int) -> Iterator[Labels]:
+def _moves(shape: SubgraphShape, row: Labels, slots: int) -> Iterator[Labels]:
     arcs = [
         (int(u) - 1, int(v) - 1)
         for u, v in zip(shape.source, shape.target, strict=True)

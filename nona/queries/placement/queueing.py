@@ -42,21 +42,21 @@ import numpy as np
 from nona.core.arrays import Bools, Floats, Ints
 from nona.core.queueing import fifo_wait_s
 from nona.models.decomposition import VIRTUAL
-from nona.queries.placement.messages import Candidates
+from nona.queries.placement.messages import ShapeCandidates
 from nona.queries.placement.spans import ends
-from nona.queries.system import Stream, System
+from nona.queries.system import BackgroundStream, System
 
 
-def second_moment(stream: Stream) -> float:
+def second_moment(stream: BackgroundStream) -> float:
     """E[S²] = mean²·(1 + scv) of a background stream's service (s², or bytes² for the link).
 
-    >>> second_moment(Stream(rate=10.0, mean=0.02, scv=1.0))
+    >>> second_moment(BackgroundStream(rate=10.0, mean=0.02, scv=1.0))
     0.0008
     """
     return stream.mean**2 * (1.0 + stream.scv)
 
 
-def _runs_on(candidates: Candidates, busy: float, whole: Bools) -> Floats:
+def _runs_on(candidates: ShapeCandidates, busy: float, whole: Bools) -> Floats:
     """(n,) Probability r that the sink runs on after the work on the root's server.
 
     Formula: 1 where all is local; (1 − ρ)^k where the sink is on the root's server, the root's part is
@@ -72,12 +72,12 @@ def _runs_on(candidates: Candidates, busy: float, whole: Bools) -> Floats:
 
     >>> from nona.models.contraction.task_graph import TaskGraph
     >>> from nona.models.decomposition import SubGraph
-    >>> from nona.queries.placement.messages import Link
+    >>> from nona.queries.placement.messages import PlacementLink
     >>> from nona.queries.placement.configurations import shape_of
     >>> arcs = [(0, 1, 1e6), (0, 2, 1e6), (1, 3, 1e6), (2, 3, 1e6)]
     >>> tasks = TaskGraph.from_edges("fork", [0.001, 0.002, 0.010, 0.001], arcs)
     >>> shape = shape_of(tasks, SubGraph(0, 3, (1, 2)), np.ones(1))
-    >>> both = Candidates(shape, np.array([[1, 0, 0], [0, 1, 0]]), Link(1e9, 0.0))
+    >>> both = ShapeCandidates(shape, np.array([[1, 0, 0], [0, 1, 0]]), PlacementLink(1e9, 0.0))
     >>> _runs_on(both, 0.25, np.ones(2, dtype=bool)).tolist()
     [0.75, 0.0]
     """
@@ -100,7 +100,7 @@ def _runs_on(candidates: Candidates, busy: float, whole: Bools) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class WorkBlocks:
     """Blocks of n configurations on K executor classes: work that runs without queueing.
 
     ``root`` and ``root_squares`` (K, n) are Σp and Σp² of the block that follows the root on its
@@ -115,7 +115,7 @@ class Blocks:
     stays: Floats
 
 
-def blocks(candidates: Candidates, busy: float = 0.0) -> Blocks:
+def blocks(candidates: ShapeCandidates, busy: float = 0.0) -> WorkBlocks:
     """Blocks of every configuration; ``busy`` is the probability that an executor is.
 
     A part is one block, cut before every task that has an input from another server other than
@@ -152,19 +152,19 @@ def blocks(candidates: Candidates, busy: float = 0.0) -> Blocks:
     for server in range(servers):
         close(np.full(n, server), np.ones(n, dtype=bool))
     stays = _runs_on(candidates, busy, whole)
-    return Blocks(root[:, 0], root[:, 1], other[:, 0], other[:, 1], stays)
+    return WorkBlocks(root[:, 0], root[:, 1], other[:, 0], other[:, 1], stays)
 
 
-def blocks_of(candidates: Candidates, busy: float) -> Blocks:
-    """The same, computed once for each ``busy``."""
+def blocks_of(candidates: ShapeCandidates, busy: float) -> WorkBlocks:
+    """Return the same, computed once for each ``busy``."""
     kept = candidates.runs.get(busy)
-    if not isinstance(kept, Blocks):
+    if not isinstance(kept, WorkBlocks):
         kept = candidates.runs[busy] = blocks(candidates, busy)
     return kept
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class ClassRecursion:
     """One query class on one executor class, as the recursion walks along it.
 
     ``cut_s`` (K_cuts,) are the seconds of the cut tasks (0 where virtual); ``blocks[k]`` those of
@@ -172,7 +172,7 @@ class Chain:
     """
 
     cut_s: Floats
-    blocks: Sequence[Blocks]
+    blocks: Sequence[WorkBlocks]
     row: int
     scv: float
 
@@ -265,7 +265,7 @@ class Servers:
 
     system: System
     shares: Floats
-    blocks: tuple[tuple[Blocks, ...], ...]
+    blocks: tuple[tuple[WorkBlocks, ...], ...]
 
     @cached_property
     def arrivals(self) -> Floats:
@@ -291,11 +291,13 @@ class Servers:
         return np.array([q.load_s.sum(axis=1) for q in self.system.queries])
 
     @cached_property
-    def chains(self) -> tuple[tuple[Chain, ...], ...]:
+    def chains(self) -> tuple[tuple[ClassRecursion, ...], ...]:
         """``chains[k][j]``: the run-length recursion of query class j on executor class k."""
         return tuple(
             tuple(
-                Chain(cut_times(self.system, j, q.tasks.compute_s[k]), self.blocks[j], k, q.service_scv)
+                ClassRecursion(
+                    cut_times(self.system, j, q.tasks.compute_s[k]), self.blocks[j], k, q.service_scv
+                )
                 for j, q in enumerate(self.system.queries)
             )
             for k in range(len(self.system.class_names))

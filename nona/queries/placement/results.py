@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from nona.core.document import Document, Estimate, Figure, Interval, ModelFacts, OffRange, Optional, Outcome
+from nona.core.document import Document, Estimate, Figure, Interval, ModelFacts, OffRange, Optional, RunResult
 
 
 class PlacedConfiguration(Document):
@@ -234,7 +234,7 @@ class CertifiedOptimum(Document):
 
     @classmethod
     def of(cls, objective_s: float, lower_bound_s: float) -> CertifiedOptimum:
-        """The optimum with its gap, (objective − lower bound) / objective.
+        """Return the optimum with its gap, (objective − lower bound) / objective.
 
         >>> CertifiedOptimum.of(2.0, 1.5).gap
         0.25
@@ -320,7 +320,7 @@ class Working(Document):
     models: Mapping[str, WorkingModel]
 
 
-class PlacementOutcome(Outcome):
+class PlacementOutcome(RunResult):
     """The placement, local and spread (``None`` where there is no steady state), and the models' times.
 
     ``if_times_off``: the range of the mean JCT if modelled times are off, ``None`` where none is modelled.

@@ -28,11 +28,11 @@ import scipy
 from nona.core.arrays import Bools, Floats, Ints
 from nona.core.errors import PlacementError
 from nona.queries.placement.capacity import Loads, allowed_classes, default_shares, loads_of, replicas, tidy
-from nona.queries.placement.model import Model, Probabilities
+from nona.queries.placement.model import PlacementModel, Probabilities
 from nona.queries.placement.prediction import as_model
 from nona.queries.placement.queueing import cut_times, second_moment
 from nona.queries.placement.result import SubGraphPlacement
-from nona.queries.placement.spans import Plan, longest_path, plan_of
+from nona.queries.placement.spans import SpanPlan, longest_path, plan_of
 from nona.queries.system import System
 
 Rows = Sequence[Sequence[SubGraphPlacement]]
@@ -43,7 +43,7 @@ _LEAST_WEIGHT = 1e-9
 class _Used:
     """A configuration of one query class in use: how often in a job, and its tasks' times (K, m)."""
 
-    plan: Plan
+    plan: SpanPlan
     times: Floats
     often: float
 
@@ -53,7 +53,7 @@ class SharesObjective:
     """The objective over shares; ``model`` holds the configurations ``x`` and nothing else."""
 
     system: System
-    model: Model
+    model: PlacementModel
     x: list[list[Floats]]
     link_wait: float
 
@@ -144,7 +144,7 @@ _MOVED = 1e-4
 
 
 def descend_shares(objective: SharesObjective, loads: Loads, start: Floats) -> tuple[float, Floats]:
-    """A local minimum of the objective over the allowed shares, and its value in seconds.
+    """Return a local minimum of the objective over the allowed shares, and its value in seconds.
 
     SLSQP (Kraft, DFVLR-FB 88-28, 1988) with the analytic gradient; no class is loaded nearer to 1
     than a fiftieth of the room that balanced shares leave. The answer is never worse than ``start``.
@@ -250,7 +250,7 @@ _TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Solved(Generic[Kept]):
+class SolvedShares(Generic[Kept]):
     """Configurations at some shares: mean JCT in seconds, rows, link wait, and what the solver keeps."""
 
     shares: Floats
@@ -260,7 +260,9 @@ class Solved(Generic[Kept]):
     kept: Kept
 
 
-def search_shares(system: System, loads: Loads, solve_at: Callable[[Floats], Solved[Kept]]) -> Solved[Kept]:
+def search_shares(
+    system: System, loads: Loads, solve_at: Callable[[Floats], SolvedShares[Kept]]
+) -> SolvedShares[Kept]:
     """Shares and configurations of the least mean JCT that the search finds.
 
     The first round solves at the first start, optimises the shares from all starts for these
@@ -295,9 +297,9 @@ Wanted = Literal["optimal", "uniform"] | Floats
 
 
 def choose_shares(
-    system: System, wanted: Wanted, solve_at: Callable[[Floats | None], Solved[Kept]]
-) -> Solved[Kept]:
-    """The solution at the shares that are ``wanted``; ``solve_at(None)`` solves at a uniform draw.
+    system: System, wanted: Wanted, solve_at: Callable[[Floats | None], SolvedShares[Kept]]
+) -> SolvedShares[Kept]:
+    """Return the solution at the shares that are ``wanted``; ``solve_at(None)`` solves at a uniform draw.
 
     Where every query class has but one executor class to run on there is nothing to search.
     """
@@ -337,7 +339,7 @@ def _checked(system: System, shares: Floats) -> Floats:
     return shares
 
 
-def share_notes(model: Model, x: Probabilities) -> tuple[str, ...]:
+def share_notes(model: PlacementModel, x: Probabilities) -> tuple[str, ...]:
     """Models kept off a class for their weights, and classes with fewer servers than parts may meet on.
 
     Nothing where executors are drawn alike.
@@ -364,7 +366,7 @@ def share_notes(model: Model, x: Probabilities) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _parts(model: Model, x: Probabilities, j: int) -> int:
+def _parts(model: PlacementModel, x: Probabilities, j: int) -> int:
     """The most servers that a sub-graph of query class ``j`` uses in a configuration of its placement."""
     used = [c.labels[p > 0] for c, p in zip(model.candidates[j], x[j], strict=True)]
     return 1 + max((int(labels.max(initial=0)) for labels in used), default=0)

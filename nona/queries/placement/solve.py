@@ -2,7 +2,7 @@
 
 1. Every sub-graph gets a list of configurations (:mod:`nona.queries.placement.enumeration`): all there are
    for small interiors, for large ones a family. With them the system is a
-   :class:`~nona.queries.placement.model.Model`, whose mean JCT is a function of their probabilities.
+   :class:`~nona.queries.placement.model.PlacementModel`, whose mean JCT is a function of their probabilities.
 2. The solver finds the probabilities (:mod:`nona.queries.placement.solver.descent`). At a constant server
    wait the problem is a linear program in which the wait of the link is a parameter, solved to a certified
    gap (:mod:`nona.queries.placement.solver.parametric`); the server wait that the placement itself brings
@@ -20,14 +20,14 @@ import time
 
 from nona.core.arrays import Floats
 from nona.queries.placement.capacity import check_feasible
-from nona.queries.placement.configurations import ENUMERATED, Shape, server_slots
+from nona.queries.placement.configurations import ENUMERATED, SubgraphShape, server_slots
 from nona.queries.placement.enumeration import candidates
-from nona.queries.placement.messages import Candidates, Link
-from nona.queries.placement.model import Model, build_model, value_at
+from nona.queries.placement.messages import PlacementLink, ShapeCandidates
+from nona.queries.placement.model import PlacementModel, build_model, value_at
 from nona.queries.placement.prediction import prediction_of
 from nona.queries.placement.result import Placement
 from nona.queries.placement.results import CertifiedOptimum
-from nona.queries.placement.shares import Solved, Wanted, choose_shares, share_notes
+from nona.queries.placement.shares import SolvedShares, Wanted, choose_shares, share_notes
 from nona.queries.placement.solver.descent import descend_from_starts
 from nona.queries.placement.solver.solution import Solution, placements
 from nona.queries.system import System
@@ -55,15 +55,17 @@ def solve(
     """
     began = time.perf_counter()
 
-    def listed(shape: Shape, link: Link) -> Candidates:
+    def listed(shape: SubgraphShape, link: PlacementLink) -> ShapeCandidates:
         return candidates(shape, link, server_slots(system), enumerated)
 
-    def at(given: Floats | None) -> Solved[tuple[Model, Solution]]:
+    def at(given: Floats | None) -> SolvedShares[tuple[PlacementModel, Solution]]:
         check_feasible(system, given)
         model = build_model(system, listed, given)
         solution = descend_from_starts(model, gap)
         wait = value_at(model, solution.x).link_wait
-        return Solved(model.shares, solution.value_s, placements(model, solution.x), wait, (model, solution))
+        return SolvedShares(
+            model.shares, solution.value_s, placements(model, solution.x), wait, (model, solution)
+        )
 
     model, solution = choose_shares(system, shares, at).kept
     certified = solution.certified
@@ -91,7 +93,7 @@ def _restrictions(solution: Solution) -> tuple[str, ...]:
 
 
 def _assumptions(system: System) -> tuple[str, ...]:
-    """The prediction's assumptions that this system violates, a sentence each."""
+    """Return the prediction's assumptions that this system violates, a sentence each."""
     notes = []
     bursty = [q.name for q in system.queries if q.arrivals.process != "poisson"]
     if bursty:

@@ -41,13 +41,13 @@ from typing import NamedTuple
 import numpy as np
 
 from nona.core.arrays import Bools, Floats, Ints
-from nona.queries.placement.messages import Candidates
+from nona.queries.placement.messages import ShapeCandidates
 
 COMPUTE, TRANSFER, LINK, VISITS = range(4)
 
 
 def spans(
-    candidates: Candidates,
+    candidates: ShapeCandidates,
     link_wait: Floats | float,
     server_wait_s: float,
     rows: Ints | None = None,
@@ -68,7 +68,7 @@ def spans(
     return walk.finish()
 
 
-def ends(candidates: Candidates, rows: Ints) -> Floats:
+def ends(candidates: ShapeCandidates, rows: Ints) -> Floats:
     """Return the ends (m + 1, n) of root and interior tasks of some configurations if nobody waits, in s."""
     walk = _Walk(candidates, 0.0, 0.0, rows)
     for v in range(1, candidates.shape.m + 1):
@@ -80,7 +80,7 @@ class _Walk:
     """The recursion of the module's head over (1 + 4, n) arrays: value, then the path's four terms."""
 
     def __init__(
-        self, c: Candidates, link_wait: Floats | float, server_wait_s: float, rows: Ints | None
+        self, c: ShapeCandidates, link_wait: Floats | float, server_wait_s: float, rows: Ints | None
     ) -> None:
         chosen = slice(None) if rows is None else rows
         self.c, self.shape = c, c.shape
@@ -112,7 +112,7 @@ class _Walk:
         return out
 
     def _arrival(self, edge: int, visit: bool) -> Floats:
-        """The path through ``edge``: its transfer and waits added to the end of its source."""
+        """Return the path through ``edge``: its transfer and waits added to the end of its source."""
         out = self.done[self.shape.source[edge]].copy()
         out[1 + TRANSFER] += self.through[edge]
         out[1 + LINK] += self.slope[edge]
@@ -161,7 +161,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SpanPlan:
     """One configuration: for each interior task its server, seconds and inputs; then the sink's inputs."""
 
     labels: tuple[int, ...]
@@ -189,7 +189,7 @@ class LongestPath(NamedTuple):
 
 
 def single_span(
-    c: Candidates, row: int, link_wait: float, server_wait_s: float
+    c: ShapeCandidates, row: int, link_wait: float, server_wait_s: float
 ) -> tuple[float, tuple[float, float, float, float]]:
     """Span of configuration ``row`` and the terms of its longest path, as :func:`spans`."""
     plan = plan_of(c, row)
@@ -207,8 +207,10 @@ def single_span(
     return path.value_s, (compute, transfer, link, float(path.visits))
 
 
-def longest_path(plan: Plan, seconds: Sequence[float], link_wait: float, server_wait_s: float) -> LongestPath:
-    """The longest path with ``seconds`` (m,) for the tasks.
+def longest_path(
+    plan: SpanPlan, seconds: Sequence[float], link_wait: float, server_wait_s: float
+) -> LongestPath:
+    """Return the longest path with ``seconds`` (m,) for the tasks.
 
     They take the place of the plan's own, so that one plan serves all shares of the executor classes.
     """
@@ -236,7 +238,7 @@ def longest_path(plan: Plan, seconds: Sequence[float], link_wait: float, server_
     return _path(plan, value, at, by, before, over)
 
 
-def _end(plan: Plan, ends: list[float], link_wait: float) -> tuple[float, int, Input | None]:
+def _end(plan: SpanPlan, ends: list[float], link_wait: float) -> tuple[float, int, Input | None]:
     """Return the end of all, the task that decides it (the root is 0), and the sink's input from it."""
     value, at, by = 0.0, 0, None
     for edge in plan.inputs[-1]:
@@ -251,9 +253,9 @@ def _end(plan: Plan, ends: list[float], link_wait: float) -> tuple[float, int, I
 
 
 def _path(
-    plan: Plan, value: float, at: int, last: Input | None, before: list[int], over: list[Input | None]
+    plan: SpanPlan, value: float, at: int, last: Input | None, before: list[int], over: list[Input | None]
 ) -> LongestPath:
-    """The path that ends at ``at``, followed back."""
+    """Return the path that ends at ``at``, followed back."""
     tasks: list[int] = []
     edges: list[Input | None] = []
     visits = 1 if plan.sink_visit else 0
@@ -269,17 +271,17 @@ def _path(
     return LongestPath(value, tasks, edges, last, visits)
 
 
-def plan_of(c: Candidates, row: int) -> Plan:
-    """The plan of configuration ``row``, made when first asked for."""
+def plan_of(c: ShapeCandidates, row: int) -> SpanPlan:
+    """Return the plan of configuration ``row``, made when first asked for."""
     plan = c.plans.get(row)
-    if not isinstance(plan, Plan):
+    if not isinstance(plan, SpanPlan):
         if len(c.plans) >= _MOST_KEPT:
             c.plans.clear()
         plan = c.plans[row] = _make_plan(c, row)
     return plan
 
 
-def _make_plan(c: Candidates, row: int) -> Plan:
+def _make_plan(c: ShapeCandidates, row: int) -> SpanPlan:
     shape, kept = c.shape, c.messages
     remote, through = kept.remote[:, row].tolist(), kept.through_s[:, row].tolist()
     if c.link.discipline == "fifo":
@@ -287,7 +289,7 @@ def _make_plan(c: Candidates, row: int) -> Plan:
     else:
         slope = kept.stretched_s[:, row].tolist()
     source = shape.source.tolist()
-    return Plan(
+    return SpanPlan(
         labels=tuple(c.labels[row, : shape.m].tolist()),
         seconds=tuple(shape.mean_s.tolist()),
         inputs=tuple(
@@ -340,8 +342,8 @@ class Envelope:
         return result
 
 
-def envelope(candidates: Candidates, server_wait_s: float) -> Envelope:
-    """The lines of every configuration at ``server_wait_s``, exact for all waits that matter.
+def envelope(candidates: ShapeCandidates, server_wait_s: float) -> Envelope:
+    """Return the lines of every configuration at ``server_wait_s``, exact for all waits that matter.
 
     They are exact up to the wait at which everything that crosses the link takes 1000 times the
     local span longer; beyond it they remain a lower bound. The last few are kept with the candidates:
@@ -357,7 +359,7 @@ def envelope(candidates: Candidates, server_wait_s: float) -> Envelope:
     return lines
 
 
-def _envelope(candidates: Candidates, server_wait_s: float) -> Envelope:
+def _envelope(candidates: ShapeCandidates, server_wait_s: float) -> Envelope:
     every = np.arange(len(candidates))
     ends = [
         _lines(candidates, wait, server_wait_s, every)
@@ -380,14 +382,14 @@ def _envelope(candidates: Candidates, server_wait_s: float) -> Envelope:
     return _sorted(len(every), lines)
 
 
-def _lines(c: Candidates, link_wait: Floats, server_wait_s: float, rows: Ints) -> tuple[Floats, Floats]:
+def _lines(c: ShapeCandidates, link_wait: Floats, server_wait_s: float, rows: Ints) -> tuple[Floats, Floats]:
     span, path = spans(c, link_wait, server_wait_s, rows)
     const = span - path[LINK] * link_wait
     # The subtraction loses digits at large waits, the path's own terms do not.
     return np.where(path[LINK] > 0, path[0] + path[1] + path[3] * server_wait_s, const), path[LINK]
 
 
-def _far(c: Candidates, server_wait_s: float) -> Floats:
+def _far(c: ShapeCandidates, server_wait_s: float) -> Floats:
     """A wait so large that every configuration's last line is active."""
     kept = c.messages
     if c.link.discipline == "fifo":

@@ -24,7 +24,10 @@ LONGER: Mapping[PartName, str] = {
 
 
 def scheduler_advice(schedulers: Schedulers, differences: Differences) -> str:
-    """The part of the mean JCT that makes most of the winner's lead; empty where none has a clear lead."""
+    """Return the part of the mean JCT that makes most of the winner's lead.
+
+    Empty where none has a clear lead.
+    """
     best = shortest(schedulers)
     other = best and reference_for(schedulers, best)
     if best is None or not other or not_told_apart_from(best, differences):

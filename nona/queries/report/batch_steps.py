@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from nona.core.figures import add_bars, figure, scheduler_style, text
-from nona.core.tables import COUNT, SHARE, TIME, Column, Filled, Kind, Table
+from nona.core.tables import COUNT, SHARE, TIME, Column, FilledTable, Kind, Table
 from nona.core.units import format_number
-from nona.queries.results import Batches, Schedulers
+from nona.queries.results import BatchSteps, Schedulers
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
     scheduler: str
     model: str
-    batches: Batches
+    batches: BatchSteps
     offered: float | None = None
     busy: float | None = None
 
@@ -41,7 +41,7 @@ LOAD_AND_BUSY = (
 )
 
 
-def batch_rows(schedulers: Schedulers) -> Filled:
+def batch_rows(schedulers: Schedulers) -> FilledTable:
     """Each scheduler's batches, all models together and, where there are several, of each; overload aside."""
     rows = []
     for name, s in schedulers.items():
@@ -52,7 +52,7 @@ def batch_rows(schedulers: Schedulers) -> Filled:
     return BATCHES.of(rows)
 
 
-def batches_of(schedulers: Schedulers, model: str) -> dict[str, Batches]:
+def batches_of(schedulers: Schedulers, model: str) -> dict[str, BatchSteps]:
     """Scheduler → the batches of one model, or of ``"all"``."""
     every = {name: s.batches if model == "all" else s.models[model].batches for name, s in schedulers.items()}
     return {name: batches for name, batches in every.items() if batches}

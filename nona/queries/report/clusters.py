@@ -10,11 +10,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from nona.cluster.hardware.cluster import Cluster, ServerGroup
-from nona.cluster.hardware.device import Device, Fact, find_device
+from nona.cluster.hardware.device import Device, SourcedFact, find_device
 from nona.cluster.hardware.executor import ExecutorClass, make_executor_class
 from nona.cluster.hardware.mig import MigLayout, assumed
 from nona.core.document import Document
-from nona.core.tables import BANDWIDTH, COUNT, SHARE, SIZE, WHOLE_SHARE, Column, Filled, Kind, Table
+from nona.core.tables import BANDWIDTH, COUNT, SHARE, SIZE, WHOLE_SHARE, Column, FilledTable, Kind, Table
 from nona.core.units import format_bandwidth, format_count, format_size, format_time
 from nona.models.cost.options import slice_constant
 from nona.queries.chart_data import ResourceLoad
@@ -74,10 +74,10 @@ def _recollected(device: Device) -> list[str]:
     return sorted(key for key, fact in device.facts.items() if fact.checked == "recollected")
 
 
-def _source(fact: Fact) -> str:
-    """A source in words, with how sure it is.
+def _source(fact: SourcedFact) -> str:
+    """Return a source in words, with how sure it is.
 
-    >>> _source(Fact("a data sheet", "yes")), _source(Fact("a data sheet", "recollected"))
+    >>> _source(SourcedFact("a data sheet", "yes")), _source(SourcedFact("a data sheet", "recollected"))
     ('a data sheet (checked)', 'a data sheet (recollected)')
     """
     if fact.checked == "user":
@@ -117,7 +117,7 @@ class LaidInstance:
 
 
 def laid_instances(device: Device, layout: MigLayout) -> list[LaidInstance]:
-    """The instances of a layout by their position on the board."""
+    """Return the instances of a layout by their position on the board."""
     return [
         LaidInstance(
             profile=piece.profile,
@@ -159,8 +159,11 @@ INSTANCES = Table[LaidInstance](
 )
 
 
-def instances(laid: Sequence[LaidInstance], speeds: Mapping[str, Mapping[str, float]]) -> Filled:
-    """The instances of a layout; ``speeds``: model → executor → its speed over that of the whole device."""
+def instances(laid: Sequence[LaidInstance], speeds: Mapping[str, Mapping[str, float]]) -> FilledTable:
+    """Return the instances of a layout.
+
+    ``speeds``: model → executor → its speed over that of the whole device.
+    """
 
     def speed(model: str) -> Column[LaidInstance]:
         about = f"{SPEED} this model's operators one after the other."
@@ -189,7 +192,7 @@ def layout_name(text: str) -> str:
 
 
 def stranded_text(compute: int, memory: tuple[int, ...]) -> str:
-    """The parts of the device that no instance can use, in words.
+    """Return the parts of the device that no instance can use, in words.
 
     >>> stranded_text(1, (7,)), stranded_text(0, ())
     ('1 compute slice and memory slice 7', 'none')
@@ -339,7 +342,7 @@ MEMORY = Table[_Memory](
 )
 
 
-def memory(weights: Mapping[str, float], cluster: Cluster) -> Filled:
+def memory(weights: Mapping[str, float], cluster: Cluster) -> FilledTable:
     """Each executor class: its memory, and the weights (bytes) of all models that fit it one by one.
 
     >>> cluster = Cluster((ServerGroup(2, "t4"),))
@@ -351,7 +354,7 @@ def memory(weights: Mapping[str, float], cluster: Cluster) -> Filled:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ExecutorCell:
     """An executor: its name, its part of the device's compute, its compute slices, its utilisation."""
 
     name: str
@@ -361,11 +364,11 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerRow:
     """A server: its number, the executors of each of its GPUs, the utilisation of its card out and in."""
 
     number: int
-    gpus: tuple[tuple[Cell, ...], ...]
+    gpus: tuple[tuple[ExecutorCell, ...], ...]
     card: tuple[float, float] | None
 
     @property
@@ -387,7 +390,7 @@ class Unit:
 
     title: str
     about: str
-    servers: tuple[Server, ...]
+    servers: tuple[ServerRow, ...]
     uplink: tuple[float, float] | None
 
     @property
@@ -412,12 +415,12 @@ class ClusterMap:
 
 
 def background_load(cluster: Cluster, compute: float, network: float) -> ResourceLoad:
-    """The load of a cluster without jobs: the background's shares everywhere."""
+    """Return the load of a cluster without jobs: the background's shares everywhere."""
     return ResourceLoad(executors=(compute,) * len(cluster.executors), link=network, links=())
 
 
 def cluster_map(cluster: Cluster, load: ResourceLoad) -> ClusterMap:
-    """The cluster with the utilisation of each executor and link.
+    """Return the cluster with the utilisation of each executor and link.
 
     Links that ``load`` does not list have the utilisation of its busiest one.
 
@@ -436,7 +439,7 @@ def cluster_map(cluster: Cluster, load: ResourceLoad) -> ClusterMap:
     return ClusterMap(name, about, links.get("core", load.link), tuple(units))
 
 
-def _servers(cluster: Cluster, load: ResourceLoad, links: Mapping[str, float]) -> Iterator[Server]:
+def _servers(cluster: Cluster, load: ResourceLoad, links: Mapping[str, float]) -> Iterator[ServerRow]:
     number = begin = 0
     for group in cluster.groups:
         picture = _group_picture(cluster, group)
@@ -445,9 +448,9 @@ def _servers(cluster: Cluster, load: ResourceLoad, links: Mapping[str, float]) -
             for _ in range(group.gpus):
                 end = begin + len(picture.slices)
                 shares = load.executors[begin:end]
-                gpus.append(tuple(Cell(*s, u) for s, u in zip(picture.slices, shares, strict=True)))
+                gpus.append(tuple(ExecutorCell(*s, u) for s, u in zip(picture.slices, shares, strict=True)))
                 begin = end
-            yield Server(number, tuple(gpus), _card(cluster, number, load, links))
+            yield ServerRow(number, tuple(gpus), _card(cluster, number, load, links))
             number += 1
 
 
@@ -459,7 +462,7 @@ def _card(
     return links.get(f"server {number} out", load.link), links.get(f"server {number} in", load.link)
 
 
-def _groups(cluster: Cluster, servers: Sequence[Server]) -> Iterator[Unit]:
+def _groups(cluster: Cluster, servers: Sequence[ServerRow]) -> Iterator[Unit]:
     begin = 0
     for group in cluster.groups:
         picture = _group_picture(cluster, group)
@@ -471,7 +474,7 @@ def _groups(cluster: Cluster, servers: Sequence[Server]) -> Iterator[Unit]:
 
 
 def _racks(
-    cluster: Cluster, servers: Sequence[Server], load: ResourceLoad, links: Mapping[str, float]
+    cluster: Cluster, servers: Sequence[ServerRow], load: ResourceLoad, links: Mapping[str, float]
 ) -> Iterator[Unit]:
     racks = cluster.network.racks
     if racks is None:
@@ -495,9 +498,9 @@ def _servers_text(count: int) -> str:
 
 
 class _Drawn(NamedTuple):
-    server: Server
+    server: ServerRow
     gpu: int
-    cell: Cell
+    cell: ExecutorCell
 
 
 EXECUTORS = Table[_Drawn](
@@ -513,7 +516,7 @@ EXECUTORS = Table[_Drawn](
 )
 
 
-def executors(drawn: ClusterMap) -> Filled:
+def executors(drawn: ClusterMap) -> FilledTable:
     """Each executor with its utilisation, and that of its server's card."""
     return EXECUTORS.of(
         _Drawn(server, number, cell)

@@ -17,12 +17,12 @@ import numpy as np
 from nona.core.arrays import Floats
 from nona.core.document import Estimate
 from nona.core.statistics import NO_INTERVAL, mean_interval, paired_difference, welch_interval
-from nona.core.tables import CHANGE, KEPT, SHARE, TIME, Column, Filled, Kind, Table, mean_text
+from nona.core.tables import CHANGE, KEPT, SHARE, TIME, Column, FilledTable, Kind, Table, mean_text
 from nona.core.units import format_number, format_time
 from nona.queries.report.findings import REFERENCE, size_of
-from nona.queries.results import Change, Changes, Measure, ReplicationMeans
+from nona.queries.results import Changes, Measure, MeasureChange, ReplicationMeans
 from nona.queries.simulation.records import Records
-from nona.queries.simulation.summary import Measured
+from nona.queries.simulation.summary import MeasuredJobs
 from nona.scenario.schema import Scenario
 
 Means = Mapping[str, ReplicationMeans]
@@ -35,7 +35,7 @@ def replication_means(
     """Scheduler → each measure's mean in each replication; no mean JCT of runs that overload."""
     means = {}
     for name, records in runs.items():
-        of = Measured(records, slo_s)
+        of = MeasuredJobs(records, slo_s)
         jct = [
             math.nan if r.state == "overloaded" else m for r, m in zip(records, of.mean_jcts(), strict=True)
         ]
@@ -57,7 +57,7 @@ class Pairing:
     why: str
 
     def text(self, old: Means = NO_MEANS, new: Means = NO_MEANS) -> str:
-        """The pairing in words; where one run has more replications, over which ones the change is."""
+        """Return the pairing in words; where one run has more replications, over which ones the change is."""
         if not self.paired:
             return f"Not paired ({self.why}): intervals for independent runs."
         pairs = {n: (len(old[n].jct_s), len(now.jct_s)) for n, now in new.items() if n in old}
@@ -83,7 +83,7 @@ def pairing(old: Scenario, new: Scenario, warmups: tuple[int | None, int | None]
 
 
 def same_jobs(old: Scenario, new: Scenario, more: Mapping[str, bool]) -> Pairing:
-    """The same where ``more`` says what else of the two runs differs."""
+    """Return the same where ``more`` says what else of the two runs differs."""
     differ = {"workload": _arriving(old) != _arriving(new), "seed": old.seed != new.seed, **more}
     changed = [word for word, other in differ.items() if other]
     return Pairing(not changed, "another " + " and another ".join(changed) if changed else "")
@@ -109,7 +109,7 @@ def changes(old: Means, new: Means, paired: bool, level: float = 0.95) -> dict[s
     Paired: the common first replications.
     """
 
-    def change(x: Sequence[float | None], y: Sequence[float | None]) -> Change:
+    def change(x: Sequence[float | None], y: Sequence[float | None]) -> MeasureChange:
         return change_of(x, y, paired, level)
 
     return {
@@ -126,7 +126,7 @@ def changes(old: Means, new: Means, paired: bool, level: float = 0.95) -> dict[s
 
 def change_of(
     old: Sequence[float | None], new: Sequence[float | None], paired: bool, level: float = 0.95
-) -> Change:
+) -> MeasureChange:
     """One measure's change between two runs from its value in each replication."""
     x, y = (np.array([math.nan if v is None else v for v in values]) for values in (old, new))
     if paired:
@@ -136,7 +136,7 @@ def change_of(
         interval = welch_interval(y.tolist(), x.tolist(), level)
     if np.isnan(x).any() or np.isnan(y).any():  # some runs were overloaded: the rest would mislead
         interval = NO_INTERVAL
-    return Change(
+    return MeasureChange(
         old=_mean(x, level),
         new=_mean(y, level),
         change=interval.estimate,
@@ -150,7 +150,7 @@ def _mean(values: Floats, level: float) -> Estimate:
 
 
 def points(share: float) -> str:
-    """A difference of shares in percentage points.
+    """Return a difference of shares in percentage points.
 
     >>> points(0.0123)
     '1.23 points'
@@ -169,7 +169,7 @@ def baseline_headline(what: str, changes: Mapping[str, Changes]) -> str:
     return f"{what}: {_jct(name, row.jct_s)}{_hits(row.slo_hit_rate)}."
 
 
-def _jct(name: str, row: Change) -> str:
+def _jct(name: str, row: MeasureChange) -> str:
     change, old = row.change, row.old.mean
     if change.mean is None:
         return f"{name} now has a mean JCT of {mean_text(row.new, format_time)}, and had none before"
@@ -182,7 +182,7 @@ def _jct(name: str, row: Change) -> str:
     return f"the mean JCT of {name} {word} by {mean_text(size_of(change), format_time)}{share}"
 
 
-def _hits(row: Change) -> str:
+def _hits(row: MeasureChange) -> str:
     mean = row.change.mean
     if mean is None or not row.clear:
         return ""
@@ -197,7 +197,7 @@ HEADINGS: Mapping[Measure, tuple[str, Kind]] = {
 }
 
 
-def baseline(changes: Mapping[str, Changes], measure: Measure) -> Filled:
+def baseline(changes: Mapping[str, Changes], measure: Measure) -> FilledTable:
     """Each scheduler's old and new value of every measure and their change; the columns of one decide."""
 
     def of(key: Measure) -> tuple[Column[Changes], ...]:

@@ -33,13 +33,21 @@ from nona.core.figures import (
     text,
 )
 from nona.core.figures import rows as name_rows
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.tables import kept_text, mean_text
 from nona.core.units import format_time
 from nona.queries.chart_data import Distributions, GanttBar, OverTime, Slos, WarmupSeries
 from nona.queries.report.comparison import points
 from nona.queries.report.tables import PARTS
-from nona.queries.results import Change, Changes, Difference, HitsOverTime, Measure, Schedulers, Sureness
+from nona.queries.results import (
+    Changes,
+    Difference,
+    HitsOverTime,
+    Measure,
+    MeasureChange,
+    Schedulers,
+    Sureness,
+)
 
 
 def jct_over_time_figure(
@@ -75,7 +83,7 @@ def ecdf_figure(ecdf: Distributions, model: str, slo_s: Slos, states: Mapping[st
     return chart
 
 
-def _shown(name: str, states: Mapping[str, str] | None) -> tuple[str, Look]:
+def _shown(name: str, states: Mapping[str, str] | None) -> tuple[str, ChartStyle]:
     """Name and look of a line, which say where its scheduler is overloaded."""
     style = scheduler_style(name)
     if (states or {}).get(name) != "overloaded":
@@ -191,7 +199,7 @@ def dumbbell_figure(changes: Mapping[str, Changes], measure: Measure) -> go.Figu
     return dots_figure(dots, AXES[measure], most=None if measure == "jct_s" else 100.0)
 
 
-def _dot(name: str, row: Change, measure: Measure) -> Dot:
+def _dot(name: str, row: MeasureChange, measure: Measure) -> Dot:
     scale, new, old = SCALES[measure], row.new, row.old
     return Dot(
         name,
@@ -202,7 +210,7 @@ def _dot(name: str, row: Change, measure: Measure) -> Dot:
     )
 
 
-def _change_label(row: Change, measure: Measure) -> str:
+def _change_label(row: MeasureChange, measure: Measure) -> str:
     missing = [word for word, v in (("before", row.old), ("now", row.new)) if v.mean is None]
     if missing:
         return f"no value {' and '.join(missing)}"
@@ -267,7 +275,7 @@ def warmup_figure(series: WarmupSeries) -> go.Figure:
     """
     chart = figure(420)
     for name, curve in series.schedulers.items():
-        look = Look(scheduler_style(name).colour, "dot" if curve.too_short else "solid", "circle")
+        look = ChartStyle(scheduler_style(name).colour, "dot" if curve.too_short else "solid", "circle")
         label = f"{name} (too short)" if curve.too_short else name
         jct_ms, hover = [1e3 * v for v in curve.jct_s], "%{fullData.name}: %{y:,.3~r} ms at job %{x:.0f}"
         add_line(chart, label, curve.at, jct_ms, look, hover, legendgroup=name)
@@ -423,7 +431,7 @@ def are_rare(rows: Sequence[GanttBar]) -> bool:
 
 
 def _by_own_start(rows: Sequence[GanttBar]) -> list[GanttBar]:
-    """The first jobs one below the other, each from time 0, lanes named after the job."""
+    """Return the first jobs one below the other, each from time 0, lanes named after the job."""
     spans = list(spans_of(rows).items())[:MOST_JOBS]
     placed: list[GanttBar] = []
     for number, (job, (start, _)) in enumerate(spans, start=1):

@@ -18,7 +18,7 @@ from nona.queries.results import Differences, Resources, Schedulers
 
 
 def shortest(schedulers: Schedulers) -> str | None:
-    """The scheduler with the lowest mean JCT among those that have one; ``None`` if none has."""
+    """Return the scheduler with the lowest mean JCT among those that have one; ``None`` if none has."""
     means = {n: s.jct_s.mean for n, s in schedulers.items() if not s.overloaded and s.jct_s.mean is not None}
     return min(means, key=lambda n: means[n], default=None)
 
@@ -66,7 +66,10 @@ NO_RANGES: Mapping[str, OffRange] = MappingProxyType({})
 
 
 def reference_for(schedulers: Schedulers, best: str) -> str | None:
-    """The scheduler that the best is compared with: ``local``, or else the next best; ``None`` if alone."""
+    """Return the scheduler that the best is compared with: ``local``, or else the next best.
+
+    ``None`` if alone.
+    """
     means = {n: s.jct_s.mean for n, s in schedulers.items() if s.jct_s.mean is not None}
     others = [n for n in means if n != best]
     if not others:
@@ -151,7 +154,7 @@ def _against(best: str, other: str | None, differences: Differences) -> str:
 
 
 def size_of(change: Estimate) -> Estimate:
-    """The change without its sign."""
+    """Return the change without its sign."""
     if change.mean is None or change.mean >= 0:
         return change
     span = change.ci95
@@ -205,7 +208,7 @@ class Remedy:
 
 
 def remedies(offered: Resources, background: Resources) -> list[Remedy]:
-    """The remedies for every resource that is offered its capacity or more.
+    """Return the remedies for every resource that is offered its capacity or more.
 
     Formula: with load ρ and background b, queries make q = ρ − b; b + f·q = T and b + q/g = T give
     f = (T − b)/q and g = q/(T − b). Background is a share of the capacity: it grows with it.

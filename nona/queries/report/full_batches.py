@@ -11,13 +11,13 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from nona.core.figures import DASHED, PALETTE, add_line, add_points, figure, rule
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.units import format_number
 from nona.models.results import BatchedTimes
 
 
 def gain_text(times: BatchedTimes) -> str:
-    """The finding: what the largest batch takes and serves, over a query alone.
+    """Return the finding: what the largest batch takes and serves, over a query alone.
 
     >>> from nona.models.report import batched_times
     >>> gain_text(batched_times([2e-3, 2.5e-3, 3e-3, 4e-3]))
@@ -68,5 +68,5 @@ def _by_batch(times: BatchedTimes, unit: str) -> go.Figure:
 
 def _add(chart: go.Figure, name: str, x: Sequence[float], y: Sequence[float | None], colour: str) -> None:
     unit = chart.layout.yaxis.title.text
-    look = Look(colour, "solid", "circle")
+    look = ChartStyle(colour, "solid", "circle")
     add_points(chart, name, x, y, look, f"batch %{{x}}<br>%{{y:.4g}} {unit}", 7, joined=True)

@@ -10,8 +10,8 @@ from nona.core.document import ModelFacts
 from nona.core.figures import dots_figure
 from nona.core.html.pieces import (
     CHECKS,
-    Part,
     Parts,
+    ReportPart,
     bullets,
     chart,
     document,
@@ -22,7 +22,7 @@ from nona.core.html.pieces import (
     section,
     table,
 )
-from nona.core.tables import KEPT, SHARE, Column, Filled, Table, percent_text, time_text
+from nona.core.tables import KEPT, SHARE, Column, FilledTable, Table, percent_text, time_text
 from nona.core.units import format_time
 from nona.models.times_report import hardware_notes, model_warnings
 from nona.queries.chart_data import SimulationOutcome
@@ -55,8 +55,10 @@ from nona.scenario.words import words
 _MOST_SUBGRAPHS, _MOST_CONFIGURATIONS, _LONGEST = 24, 4, 160
 
 
-def placement_section(report: PlacementReport | None, beside: PlacementOutcome | None = None) -> Part | None:
-    """Simulated times, formula and configurations; with ``local`` and ``spread`` of ``beside``."""
+def placement_section(
+    report: PlacementReport | None, beside: PlacementOutcome | None = None
+) -> ReportPart | None:
+    """Return simulated times, formula and configurations; with ``local`` and ``spread`` of ``beside``."""
     if report is None:
         return None
     p = report.predicted
@@ -92,18 +94,18 @@ def placement_section(report: PlacementReport | None, beside: PlacementOutcome |
     )
 
 
-def _early(data: PlacementOutcome | None) -> Part | None:
+def _early(data: PlacementOutcome | None) -> ReportPart | None:
     after_s = data.ended_early_s if data else None
     return None if after_s is None else paragraph(placement_text.early_text(after_s), "bad")
 
 
-def _beside(data: PlacementOutcome) -> Part | None:
+def _beside(data: PlacementOutcome) -> ReportPart | None:
     what = "SLO hits" if comparison.is_slo(data.nona) else "mean JCT"
     alt = f"Simulated {what} of nona, local and spread"
     return chart(comparison.order_finding(data), comparison_figure(data), alt)
 
 
-def _made_of(report: PlacementReport) -> Part | None:
+def _made_of(report: PlacementReport) -> ReportPart | None:
     models = placement_text.parts_of(report)
     if not models:
         return None
@@ -111,7 +113,7 @@ def _made_of(report: PlacementReport) -> Part | None:
     return chart(placement_text.split_finding(models), jct_split_figure(models), alt)
 
 
-def _servers(report: PlacementReport) -> list[Part | None]:
+def _servers(report: PlacementReport) -> list[ReportPart | None]:
     return [
         paragraph(f"{placement_text.servers_finding(report)}. {placement_text.memory_finding(report)}."),
         table(placement_tables.classes(report), "Executor classes with their load, wait and memory"),
@@ -120,7 +122,7 @@ def _servers(report: PlacementReport) -> list[Part | None]:
     ]
 
 
-def _links(links: Sequence[PredictedLink]) -> list[Part | None]:
+def _links(links: Sequence[PredictedLink]) -> list[ReportPart | None]:
     if len(links) < 2:
         return []
     return [
@@ -146,7 +148,7 @@ _SPLIT = Table[_Split](
 )
 
 
-def _configurations(report: PlacementReport) -> tuple[Filled, str]:
+def _configurations(report: PlacementReport) -> tuple[FilledTable, str]:
     rows: list[_Split] = []
     whole = split = left_out = 0
     for name, model in report.models.items():
@@ -190,7 +192,7 @@ def _cut(text: str, longest: int) -> str:
 MOST_CHARTS = 8
 
 
-def _results_section(data: SimulationOutcome) -> Part | None:
+def _results_section(data: SimulationOutcome) -> ReportPart | None:
     schedulers = data.report.schedulers
     reasons = [f"{n}: {s.state_reason}" for n, s in schedulers.items() if s.state_reason]
     alt = "Mean completion time of each scheduler with its interval"
@@ -207,7 +209,7 @@ def _results_section(data: SimulationOutcome) -> Part | None:
     )
 
 
-def _difference_section(data: SimulationOutcome) -> Part | None:
+def _difference_section(data: SimulationOutcome) -> ReportPart | None:
     if len(data.differences) < 2:
         return None
     baseline = next(iter(data.differences))
@@ -222,7 +224,7 @@ def _difference_section(data: SimulationOutcome) -> Part | None:
     )
 
 
-def _distribution_section(data: SimulationOutcome) -> Part | None:
+def _distribution_section(data: SimulationOutcome) -> ReportPart | None:
     models = list(data.slo_s)
     shown = models[:MOST_CHARTS]
     charts = [_distribution(data, model) for model in shown]
@@ -234,7 +236,7 @@ def _distribution_section(data: SimulationOutcome) -> Part | None:
     return section("Distribution of completion times", *charts, paragraph(rest, "quiet"))
 
 
-def _distribution(data: SimulationOutcome, model: str) -> Part | None:
+def _distribution(data: SimulationOutcome, model: str) -> ReportPart | None:
     states = {name: s.state for name, s in data.report.schedulers.items()}
     figure, slo_s = ecdf_figure(data.ecdf, model, data.slo_s, states), data.slo_s[model]
     alt = f"Distribution of the completion times of {model} jobs, one curve per scheduler"
@@ -242,7 +244,7 @@ def _distribution(data: SimulationOutcome, model: str) -> Part | None:
     return chart(model, figure, alt, note)
 
 
-def _windows_section(data: SimulationOutcome) -> Part | None:
+def _windows_section(data: SimulationOutcome) -> ReportPart | None:
     """SLO hits of the jobs that arrived in each window; nothing where no job has an SLO."""
     hits = data.report.slo_over_time
     if all(w.hit_rate is None for windows in hits.values() for w in windows):
@@ -252,7 +254,7 @@ def _windows_section(data: SimulationOutcome) -> Part | None:
     return section("SLO hits over time", picture)
 
 
-def _warmup_section(data: SimulationOutcome) -> Part | None:
+def _warmup_section(data: SimulationOutcome) -> ReportPart | None:
     report, series = data.report, data.warmup
     sentences = [*tables.warmup_lines(report.warmup), *tables.precision_lines(report.precision)]
     if report.warmup:
@@ -265,12 +267,12 @@ def _warmup_section(data: SimulationOutcome) -> Part | None:
     return section("Warm-up and precision", bullets(sentences), picture)
 
 
-def _checks_section(report: SimulationReport) -> Part | None:
+def _checks_section(report: SimulationReport) -> ReportPart | None:
     shown = table(CHECKS.of(report.checks), "In every run of every scheduler")
     return section("Self-checks of the runs", shown, bullets(report.failed_checks, "bad"))
 
 
-def _slo_section(data: SimulationOutcome) -> Part | None:
+def _slo_section(data: SimulationOutcome) -> ReportPart | None:
     schedulers = data.report.schedulers
     if all(s.slo_hit_rate.mean is None for s in schedulers.values()):
         return None
@@ -283,14 +285,14 @@ def _slo_section(data: SimulationOutcome) -> Part | None:
     )
 
 
-def _hits_by_model(schedulers: Schedulers) -> Filled:
+def _hits_by_model(schedulers: Schedulers) -> FilledTable:
     def of(model: str) -> Column[SchedulerResult]:
         return Column(model, lambda s: s.models[model].slo_hit_rate, KEPT)
 
     return Table("scheduler", tuple(map(of, next(iter(schedulers.values())).models))).of(schedulers)
 
 
-def _parts_section(data: SimulationOutcome) -> Part | None:
+def _parts_section(data: SimulationOutcome) -> ReportPart | None:
     schedulers = data.report.schedulers
     alt = "Mean completion time of each scheduler by parts"
     return section(
@@ -303,7 +305,7 @@ def _parts_section(data: SimulationOutcome) -> Part | None:
     )
 
 
-def _utilisation_section(data: SimulationOutcome) -> Part | None:
+def _utilisation_section(data: SimulationOutcome) -> ReportPart | None:
     title = "Share of the time that resources were busy, background included"
     alt = "Utilisation of executors and link under each scheduler"
     return section("Utilisation", chart(title, utilisation_figure(data.report.schedulers), alt))
@@ -323,7 +325,7 @@ LIMITS = (
 
 
 def simulation_html(data: SimulationOutcome, requests: Parts = ()) -> str:
-    """The report on a simulation's outcome (:func:`nona.queries.study.outcome.simulation_outcome`).
+    """Return the report on a simulation's outcome (:func:`nona.queries.study.outcome.simulation_outcome`).
 
     ``requests``: sections on requests to language models beside the queries. Equal data give equal bytes; the
     date is among them.
@@ -359,7 +361,7 @@ def simulation_html(data: SimulationOutcome, requests: Parts = ()) -> str:
 
 
 def placement_html(data: PlacementOutcome) -> str:
-    """The report on a placement's outcome (``placement_outcome``)."""
+    """Return the report on a placement's outcome (``placement_outcome``)."""
     about = data.about
     return document(
         f"{about.name}: placement",
@@ -383,7 +385,7 @@ def _size(data: SimulationOutcome) -> str:
     return f"{data.about.jobs:,} jobs per run, {most} replications, {len(schedulers)} schedulers"
 
 
-def _provenance_section(models: Mapping[str, ModelFacts]) -> Part | None:
+def _provenance_section(models: Mapping[str, ModelFacts]) -> ReportPart | None:
     sigma: dict[str, float] = {}
     for m in models.values():
         sigma.update(m.sigma)

@@ -17,7 +17,7 @@ from nona.core.tables import kept_text, share_text
 from nona.core.units import format_time
 from nona.queries.chart_data import LinkLoad, LiveLine, LiveLines, LiveRun, ResourceLoad
 from nona.queries.results import Schedulers
-from nona.queries.simulation.collected import Busy, Progress, in_time
+from nona.queries.simulation.collected import Busy, RunProgress, in_time
 from nona.queries.simulation.steady_state import BACKLOG, SHORT_FIRST
 
 LOWEST_S = 1e-6  # left end of the first bin of completion times
@@ -121,7 +121,7 @@ class LiveSeries:
         """Measured jobs that are complete, of all schedulers and replications."""
         return sum(s.jobs for s in self._known.values())
 
-    def add(self, scheduler: str, replication: int, progress: Progress) -> None:
+    def add(self, scheduler: str, replication: int, progress: RunProgress) -> None:
         """Add the measured jobs that were completed since the last call."""
         short, so_far = replication >= SHORT_FIRST, self._known.get(scheduler)
         if not len(progress.arrival_s):
@@ -236,7 +236,10 @@ def measured(series: LiveLines, schedulers: Schedulers) -> dict[str, LiveLine]:
 
 
 def quantile_s(line: LiveLine, share: float) -> float:
-    """The ``share`` quantile of the JCT, up to a bin's width of 9 %, in seconds; ∞ beyond what is done."""
+    """Return the ``share`` quantile of the JCT, up to a bin's width of 9 %, in seconds.
+
+    ∞ beyond what is done.
+    """
     passed, wanted = 0, share * line.arrived
     for k, count in enumerate(line.counts):
         if passed + count >= wanted:
@@ -246,7 +249,7 @@ def quantile_s(line: LiveLine, share: float) -> float:
 
 
 def live_alts(series: LiveLines) -> list[str]:
-    """The latest numbers of each chart as one sentence."""
+    """Return the latest numbers of each chart as one sentence."""
     names = list(series)
     means = ", ".join(f"{n} {format_time(series[n].mean_s)}" for n in names)
     tails = ", ".join(f"{n} {format_time(quantile_s(series[n], 0.95))}" for n in names)

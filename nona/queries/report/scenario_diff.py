@@ -39,7 +39,7 @@ def scenario_changes(old: Scenario, new: Scenario) -> list[str]:
 
 
 def change_text(old: Scenario, new: Scenario, parts: Collection[str] = (), longest: int | None = None) -> str:
-    """The first few differences in one line; empty if there are none.
+    """Return the first few differences in one line; empty if there are none.
 
     ``parts``: only in these keys. ``longest``: letters of the line, in which every difference stands whole.
     """
@@ -86,7 +86,7 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
 
 
 def _word(path: str) -> tuple[str, Words | None]:
-    """The name of a field in a change, and the words of the schema for it.
+    """Return the name of a field in a change, and the words of the schema for it.
 
     >>> [_word(path)[0] for path in ("serverless.containers.warm", "simulation.precision", "cost.x_y")]
     ['serverless: warm at the start', 'precision of the means', 'cost x y']
@@ -106,7 +106,7 @@ def _changed_keys(old: Any, new: Any) -> list[str]:
 
 
 def _names(entries: Any) -> list[str]:
-    """The names of schedulers, which a file writes as a name, or as ``{name: options}``."""
+    """Return the names of schedulers, which a file writes as a name, or as ``{name: options}``."""
     return [str(next(iter(e))) if isinstance(e, Mapping) else str(e) for e in entries or []]
 
 

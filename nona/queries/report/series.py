@@ -30,7 +30,7 @@ LEAST_JOBS = 30  # in a window, on average
 def with_hits(
     report: SimulationReport, runs: Mapping[str, Sequence[Records]], slo_s: Sequence[float | None]
 ) -> SimulationReport:
-    """The report with the SLO hits over time of every scheduler's first run."""
+    """Return the report with the SLO hits over time of every scheduler's first run."""
     return report.model_copy(update={"slo_over_time": hits_over_time(runs, slo_s)})
 
 
@@ -70,7 +70,7 @@ WINDOWS = 20  # of a moving average in a pilot run
 
 
 def warmup_series(warmup: Warmup) -> simulation_charts.WarmupSeries | None:
-    """The common cut and, for each scheduler, its curves; ``None`` where no pilot was run."""
+    """Return the common cut and, for each scheduler, its curves; ``None`` where no pilot was run."""
     if not warmup.cuts:
         return None
     return simulation_charts.WarmupSeries(
@@ -134,7 +134,7 @@ class LinkStage:
 
 
 def link_stages(network: Network, servers: int) -> list[LinkStage]:
-    """The stages of the longest path.
+    """Return the stages of the longest path.
 
     >>> [s.stage for s in link_stages(Network(nic=1e9), 4)]
     ['server out', 'core', 'server in']
@@ -177,7 +177,7 @@ def stages_figure(stages: Sequence[LinkStage]) -> go.Figure:
 
 
 def busiest_links(records: Sequence[Records]) -> list[simulation_charts.LinkLoad]:
-    """The busiest links of one scheduler, averaged over its replications; empty for a single link."""
+    """Return the busiest links of one scheduler, averaged over its replications; empty for a single link."""
     busiest = link_utilizations(records)[:MOST_LINKS]
     return [simulation_charts.LinkLoad(link=name, utilization=share) for name, share in busiest]
 
@@ -278,7 +278,7 @@ def gantt_rows(runs: Runs, system: System) -> dict[str, tuple[simulation_charts.
 
 
 def _place(system: System, executor: int) -> str:
-    """The executor's server, and its own number where servers have several."""
+    """Return the executor's server, and its own number where servers have several."""
     server = int(system.executor_server[executor])
     several = len(set(system.executor_server.tolist())) < system.executors
     return f"server {server} · executor {executor}" if several else f"server {server}"
@@ -320,7 +320,7 @@ def _gantt(record: Records, system: System) -> tuple[simulation_charts.GanttBar,
 
 
 def _counted(seen: Counter[tuple[int, int]], task: TaskInterval) -> int:
-    """The task's place in its batch; of one that is alone 0."""
+    """Return the task's place in its batch; of one that is alone 0."""
     if task.members == 1:
         return 0
     seen[task.executor, task.step] += 1

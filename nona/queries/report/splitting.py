@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nona.core.tables import COUNT, SIZE, TIME, Column, Filled, Table
+from nona.core.tables import COUNT, SIZE, TIME, Column, FilledTable, Table
 from nona.models.contraction.contracted import ContractedGraph
 from nona.models.decomposition import Decomposition
 from nona.models.report import task_name
@@ -77,7 +77,7 @@ def left_to_distribute(
     decomposition: Decomposition,
     spans: Sequence[IdleSpan],
     counts: Sequence[int] | None,
-) -> Filled:
+) -> FilledTable:
     """Every sub-graph with an interior, and what splitting it could save.
 
     ``counts`` are the configurations of all sub-graphs, where they are known.

@@ -14,7 +14,7 @@ from nona.core.tables import (
     SHARE,
     TIME,
     Column,
-    Filled,
+    FilledTable,
     Kind,
     Table,
     or_dash,
@@ -26,11 +26,11 @@ from nona.queries.report.report import python_decisions
 from nona.queries.report.times_off import off_lines
 from nona.queries.results import (
     ComparedReport,
+    CompletionParts,
     Difference,
     JobCounts,
     ModelResult,
     PartName,
-    Parts,
     PrecisionReport,
     SchedulerResult,
     Schedulers,
@@ -63,7 +63,7 @@ class _Row:
         return self.one.percentiles if self.one else self.whole.jct_s.percentiles
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> CompletionParts:
         return self.one.parts_s if self.one else self.whole.parts_s
 
     @property
@@ -164,7 +164,7 @@ def figures(
     models: bool = False,
     before: Schedulers | None = None,
     entries: Iterable[NamedSpec] = (),
-) -> Filled:
+) -> FilledTable:
     """All figures of each scheduler, followed by those of each of its ``models`` if asked for.
 
     ``predicted``: a mean JCT (seconds), ``None`` where the formula says overload; ``before``: an earlier
@@ -207,7 +207,10 @@ def simulation_text(report: SimulationReport) -> str:
 
 
 def parts_text(schedulers: Schedulers) -> str:
-    """The parts of the mean JCT of each scheduler and model as a table; the parts add up to the mean."""
+    """Return the parts of the mean JCT of each scheduler and model as a table.
+
+    The parts add up to the mean.
+    """
     several = any(len(s.models) > 1 for s in schedulers.values())
     return (
         figures(schedulers, models=several).select("scheduler", "model", "jct", *PARTS).text()
@@ -216,7 +219,7 @@ def parts_text(schedulers: Schedulers) -> str:
     )
 
 
-def percentiles(schedulers: Schedulers, model: str) -> Filled:
+def percentiles(schedulers: Schedulers, model: str) -> FilledTable:
     """Percentiles of the JCT of one model, or of ``"all"``, of each scheduler, and why one is withheld."""
     rows = [
         _Row(name, s) if model == "all" else _Row(name, s, model=model, one=s.models[model])
@@ -238,14 +241,14 @@ def withheld_lines(schedulers: Schedulers) -> list[str]:
 
 
 def _decision_lines(report: SimulationReport) -> Iterator[str]:
-    """The schedulers that slow the compiled engine down; nothing if there are none."""
+    """Yield the schedulers that slow the compiled engine down; nothing if there are none."""
     names = python_decisions(report)
     if names:
         yield f"decisions: {', '.join(names)} could not be compiled and ran in plain Python, which is slower"
 
 
 def warmup_lines(warmup: WarmupReport | None) -> Iterator[str]:
-    """The warm-up, if pilot runs determined it."""
+    """Yield the warm-up, if pilot runs determined it."""
     if not warmup or warmup.rule != "mser":
         return
     cuts = ", ".join(f"{n} {c.jobs:,}" for n, c in warmup.schedulers.items() if not c.too_short)

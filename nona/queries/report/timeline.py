@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from nona import __version__
-from nona.queries.chart_data import Trace, TraceAbout, TraceEvent, TraceJobs
+from nona.queries.chart_data import ChromeTrace, TraceAbout, TraceEvent, TraceJobs
 from nona.queries.simulation.records import MessageInterval, Records, TaskInterval, Timeline
 from nona.queries.system import System
 
@@ -36,7 +36,7 @@ class Clock:
     def slice(
         self, name: str, kind: str, place: Place, start_s: float, end_s: float, args: Args | None = None
     ) -> TraceEvent:
-        """A slice on a thread of a process."""
+        """Return a slice on a thread of a process."""
         (pid, tid), start = place, self.ns(start_s)
         ts, dur = start / 1000, (self.ns(end_s) - start) / 1000
         return TraceEvent(ph="X", name=name, cat=kind, pid=pid, tid=tid, ts=ts, dur=dur, args=args)
@@ -106,7 +106,7 @@ def process_names(pid: int, title: str) -> Iterator[TraceEvent]:
 
 
 def thread_name(place: Place, title: str) -> TraceEvent:
-    """An event that names a thread."""
+    """Return an event that names a thread."""
     return TraceEvent(ph="M", name="thread_name", pid=place[0], tid=place[1], args={"name": title})
 
 
@@ -208,8 +208,8 @@ MOST_EVENTS = 100_000
 
 def chrome_trace(
     runs: Mapping[str, Sequence[Records]], system: System, scenario: str = "", most: int = MOST_EVENTS
-) -> Trace:
-    """The first replication of each scheduler as one trace.
+) -> ChromeTrace:
+    """Return the first replication of each scheduler as one trace.
 
     A process for each server that ran a task and one for the links, of each scheduler; a thread for
     each executor. Messages that overlap (processor sharing, several links) lie on threads of their own.
@@ -240,15 +240,15 @@ def chrome_trace(
 
 def trace_of(
     events: Iterable[TraceEvent], jobs: Mapping[str, TraceJobs], scenario: str, most: int, note: str
-) -> Trace:
-    """A trace of at most ``most`` events of the jobs of each scheduler or policy."""
+) -> ChromeTrace:
+    """Return a trace of at most ``most`` events of the jobs of each scheduler or policy."""
     made_by = f"Nona Planner {__version__}"
     about = TraceAbout(producer=made_by, scenario=scenario, jobs=jobs, events_at_most=most, note=note)
-    return Trace(traceEvents=tuple(events), displayTimeUnit="ms", otherData=about)
+    return ChromeTrace(traceEvents=tuple(events), displayTimeUnit="ms", otherData=about)
 
 
-def trace_text(trace: Trace) -> str:
-    """The trace as JSON, one event per line."""
+def trace_text(trace: ChromeTrace) -> str:
+    """Return the trace as JSON, one event per line."""
     head = {"displayTimeUnit": trace.unit, "otherData": trace.about.to_json()}
     lines = ",\n".join(json.dumps(e.to_json(), separators=(",", ":"), allow_nan=False) for e in trace.events)
     return json.dumps(head)[:-1] + ', "traceEvents": [\n' + lines + "\n]}\n"

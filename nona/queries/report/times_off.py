@@ -84,7 +84,9 @@ def times_error(
 
 
 def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
-    """The range of a mean if all task times are off by one factor, as ``error`` says; ``None`` without one.
+    """Return the range of a mean if all task times are off by one factor, as ``error`` says.
+
+    ``None`` without one.
 
     Formula: with the factor f, T(f) = T + (f − 1)·C + (g − 1)·Q + (h − 1)·(W − Q), where C is the computing
     part of the mean T and W its waits for executors. With the load ρ(f) = b + f·(ρ − b), b being background:
@@ -179,7 +181,7 @@ def off_lines(off: Mapping[str, OffRange]) -> list[str]:
 
 
 def off_text(off: OffRange) -> str:
-    """The range in words, to two digits.
+    """Return the range in words, to two digits.
 
     >>> off_text(OffRange(low_s=0.0034, high_s=0.0107))
     '3.4 to 11 ms if times are off as they usually are'
@@ -199,7 +201,7 @@ def _span(off: OffRange) -> str:
 
 
 def _two_digits(value: float, cut: Callable[[float], int]) -> float:
-    """The value to two digits, cut outwards: what is shown of a range is no narrower than it.
+    """Return the value to two digits, cut outwards: what is shown of a range is no narrower than it.
 
     >>> _two_digits(0.01391, math.floor), _two_digits(0.01571, math.ceil), _two_digits(0.4, math.ceil)
     (0.013, 0.016, 0.4)

@@ -30,7 +30,7 @@ from nona.queries.results import (
     Verdict,
 )
 from nona.queries.simulation.records import Records
-from nona.queries.simulation.summary import Measured, hit_rate_difference, jct_difference
+from nona.queries.simulation.summary import MeasuredJobs, hit_rate_difference, jct_difference
 from nona.queries.system import System
 from nona.scenario.arrivals import effective_rate
 
@@ -56,7 +56,7 @@ def differences(runs: Runs, slo_s: Sequence[float | None], baseline: str) -> dic
         records, others = every[:both], runs[baseline][:both]
         jct = jct_difference(records, others)
         hits = hit_rate_difference(records, others, slo_s) if with_slo else None
-        mean = Measured(others, slo_s).mean_jct().mean
+        mean = MeasuredJobs(others, slo_s).mean_jct().mean
         rows[name] = Difference(
             jct_s=jct.difference.estimate,
             variance_reduction=jct.variance_reduction,
@@ -147,7 +147,7 @@ def _row(
 
 
 def bottleneck(offered: Resources) -> Bottleneck:
-    """The resource with the highest offered load.
+    """Return the resource with the highest offered load.
 
     >>> bottleneck(Resources(compute=0.4, network=0.9))
     'link'

@@ -47,7 +47,7 @@ def offered_load(
     fits: Bools,
     background: float,
 ) -> Offered:
-    """The load on the kinds of executors, whose numbers are ``counts``.
+    """Return the load on the kinds of executors, whose numbers are ``counts``.
 
     ``rates`` (J,): λ_j, 1/s. ``seconds`` (J, K): seconds of one query of each row on each kind of executor.
     ``fits`` (J, K): whether the weights of a row fit there.
@@ -101,7 +101,7 @@ def busy_in_batches(rates: Sequence[float], step_s: Sequence[Floats], steps: int
 def load_text(
     what: str, background: float, least: float, most: float | None = None, busy: float | None = None
 ) -> str:
-    """A sentence on the utilisation of a resource and the rates that would saturate it.
+    """Return a sentence on the utilisation of a resource and the rates that would saturate it.
 
     The queries take ``least`` of it at best, and ``most`` where executors are drawn alike. ``busy``: with
     batches, in which the queries need that, the share of the time in which they work now. What they take of
@@ -237,7 +237,7 @@ def arrival_sample(arrivals: Arrivals, rate: float, seed: int, name: str) -> Arr
 
 
 def _shown_s(arrivals: Arrivals, cycle: float) -> float:
-    """Some cycles of bursts, or a whole trace."""
+    """Return some cycles of bursts, or a whole trace."""
     return cycle if arrivals.process == "trace" else CYCLES * cycle
 
 
@@ -299,7 +299,7 @@ def bursts_index(arrivals: Arrivals, rate: float) -> tuple[float, float]:
 
 
 def regularity(sample: ArrivalSample, arrivals: Arrivals) -> str:
-    """The arrivals in words: bursts as they are given, else how their numbers and gaps vary.
+    """Return the arrivals in words: bursts as they are given, else how their numbers and gaps vary.
 
     >>> given = Arrivals("mmpp")
     >>> regularity(arrival_sample(given, 10.0, 7, "x"), given)

@@ -78,7 +78,7 @@ def card_rate(size_bytes: float, compute_s: float) -> float:
     return float(math.floor(size_bytes / compute_s + 0.5))
 
 
-class View(NamedTuple):
+class SystemView(NamedTuple):
     """The state of the cluster at one decision. Fields above the declared level are ``nan``.
 
     ``queue_length`` (E,) counts the tasks waiting, running or promised at each executor, background included;
@@ -129,7 +129,7 @@ class Ready(NamedTuple):
     places: Ints
 
 
-class Round(NamedTuple):
+class RoundInput(NamedTuple):
     """The input of an ``allocate`` scheduler at a round: Q flows, i.e. query classes, and K executor classes.
 
     Rounds are ``length_s`` apart; one without queries since the last and in the system is left out.
@@ -147,7 +147,7 @@ class Round(NamedTuple):
     service_s: Floats
     open: Ints
     slowdown: Floats
-    view: View
+    view: SystemView
 
 
 class Allotment(NamedTuple):
@@ -160,10 +160,10 @@ class Allotment(NamedTuple):
 
 
 # allocate(round, memory) -> Allotment; the first round's memory is ``None``. It keeps nothing itself.
-Allocate = Callable[[Round, Any], Allotment]
+Allocate = Callable[[RoundInput, Any], Allotment]
 
 
-class Prepared(NamedTuple):
+class SchedulerTables(NamedTuple):
     """Tables of a scheduler for one system: a named tuple of arrays, numbers and such tuples, and the draws
     it needs.
 
@@ -183,10 +183,10 @@ class Prepared(NamedTuple):
 
 
 # bind(now, query, view, tables, uniforms, out): write the executor of each task into out[:T].
-Bind = Callable[[float, int, View, Any, Floats, Ints], None]
+Bind = Callable[[float, int, SystemView, Any, Floats, Ints], None]
 # pick(now, view, ready, tables, uniforms, out) -> bool: out[0] = place in ``ready``, out[1] = a free
 # executor (queue_length 0); False: leave all as it is. It is called again until it says False.
-Pick = Callable[[float, View, Ready, Any, Floats, Ints], bool]
+Pick = Callable[[float, SystemView, Ready, Any, Floats, Ints], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ class Scheduler(Strategy):
     kind: Kind
     network_view: NetworkView
     decide: Bind | Pick
-    build: Callable[[System, Placement | None, Mapping[str, Any]], Prepared]
+    build: Callable[[System, Placement | None, Mapping[str, Any]], SchedulerTables]
     needs_placement: bool = False
     reads_queues: bool = False
     takes_lists: bool = False
@@ -231,7 +231,9 @@ class Scheduler(Strategy):
     cautions: Callable[[System], tuple[str, ...]] | None = None
     family: Family = "other"
 
-    def prepare(self, system: System, placement: Placement | None, options: Mapping[str, object]) -> Prepared:
+    def prepare(
+        self, system: System, placement: Placement | None, options: Mapping[str, object]
+    ) -> SchedulerTables:
         """Its tables for a system; ``options`` is its own entry in the scenario.
 
         Raises ``SimulationError`` for a wrong option.
@@ -250,10 +252,10 @@ class Scheduler(Strategy):
 
 
 def as_lists(tables: Any) -> Any:
-    """The same named tuple, and named tuples in it, with lists in place of arrays.
+    """Return the same named tuple, and named tuples in it, with lists in place of arrays.
 
-    >>> as_lists(Prepared(np.array([1, 2]), 3))
-    Prepared(tables=[1, 2], uniforms_per_job=3, hand_over_s=0.0, round_s=0.0, allocate=None)
+    >>> as_lists(SchedulerTables(np.array([1, 2]), 3))
+    SchedulerTables(tables=[1, 2], uniforms_per_job=3, hand_over_s=0.0, round_s=0.0, allocate=None)
     """
     return tables._make(_as_list(f) for f in tables)
 
@@ -265,7 +267,7 @@ def _as_list(value: Any) -> Any:
 
 
 def required_placement(scheduler: str, placement: Placement | None) -> Placement:
-    """The placement, or an error that says that one is needed."""
+    """Return the placement, or an error that says that one is needed."""
     if placement is None:
         raise SimulationError(f"Scheduler {scheduler!r}: it samples a placement; solve one first.")
     return placement
@@ -288,7 +290,7 @@ def mixed(draw: float, first: int, salt: int) -> int:
 
 
 def _folded(h: int) -> int:
-    """A remainder whose high bits change the low ones, and the other way round by a product."""
+    """Return a remainder whose high bits change the low ones, and the other way round by a product."""
     h = h % PRIME
     return (h ^ (h >> 15)) * FACTOR % PRIME
 
@@ -308,7 +310,7 @@ class Reads:
 
 
 def reads_of(system: System) -> Reads:
-    """The tensors that each task reads, by source; a tensor once, however many edges carry it."""
+    """Return the tensors that each task reads, by source; a tensor once, however many edges carry it."""
     rows = [sorted(row) for q in system.queries for row in _rows(q)]
     flat = [read for row in rows for read in row]
     return Reads(
@@ -320,7 +322,7 @@ def reads_of(system: System) -> Reads:
 
 
 def server_of(executor_server: Ints, places: Ints, place: int) -> int:
-    """The server on which the complete task at a place ran; for the compiled engine too."""
+    """Return the server on which the complete task at a place ran; for the compiled engine too."""
     return executor_server[-2 - places[place]]  # type: ignore[no-any-return]
 
 
@@ -345,19 +347,21 @@ class WithoutTables:
 
     name: str
 
-    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-        return Prepared(NoTables(), 1)
+    def __call__(
+        self, system: System, placement: Placement | None, options: Mapping[str, Any]
+    ) -> SchedulerTables:
+        return SchedulerTables(NoTables(), 1)
 
 
-def free_executor(view: View, u: float) -> int:
-    """An executor with nothing waiting or running, uniformly by the draw ``u``; −1: there is none."""
+def free_executor(view: SystemView, u: float) -> int:
+    """Return an executor with nothing waiting or running, uniformly by the draw ``u``; −1: there is none."""
     free = np.flatnonzero(view.queue_length == 0)
     if len(free) == 0:
         return -1
     return int(free[int(u * len(free))])
 
 
-def home_or_free(view: View, ready: Ready, best: int, u: float, out: NDArray[Any]) -> bool:
+def home_or_free(view: SystemView, ready: Ready, best: int, u: float, out: NDArray[Any]) -> bool:
     """Pick the ready task ``best``: where its last predecessor ran, if that is free, else as
     :func:`free_executor` draws. Whether there is such an executor."""
     executor = ready.home[best]

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nona.core.errors import SimulationError
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.models.decomposition import Decomposition
 from nona.queries.placement.capacity import default_shares
 from nona.queries.placement.fixed import PRESETS, fixed, idle_presets, place_fixed
 from nona.queries.placement.result import Placement, SubGraphPlacement
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables
 from nona.queries.schedulers.sampling import place_by_table
 from nona.queries.schedulers.sampling_tables import build_tables
 from nona.queries.system import QueryClass, System
@@ -48,7 +48,7 @@ def part_numbers(
 def _place_by_hand(
     system: System, query: QueryClass, parts: Sequence[Sequence[str]]
 ) -> tuple[SubGraphPlacement, ...]:
-    """The placement that sends each listed part to a server of its own.
+    """Return the placement that sends each listed part to a server of its own.
 
     A part is a list of task ids; in every sub-graph the tasks that it names there share a server.
     Tasks in no part stay on the root's server, and so do the sinks. Raises as :func:`part_numbers`.
@@ -76,7 +76,7 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> SchedulerTables:
     table: Any = {} if options["models"] is None else options["models"]
     names = {q.name for q in system.queries}
     if not isinstance(table, Mapping) or not names.issuperset(table):
@@ -103,7 +103,7 @@ SCHEDULER = Scheduler(
     ),
     decide=place_by_table,
     build=_build,
-    settings={"models": Setting(None, "model → preset or list of parts", kind=object)},
+    settings={"models": PolicyOption(None, "model → preset or list of parts", kind=object)},
     takes_lists=True,
-    look=Look("#e25555", "longdashdot", "cross"),
+    look=ChartStyle("#e25555", "longdashdot", "cross"),
 )

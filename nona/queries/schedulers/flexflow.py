@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nona.core.arrays import Ints
-from nona.core.options import Setting
+from nona.core.options import PolicyOption
 from nona.core.random_streams import RandomStreams
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.queries.placement.capacity import allowed_classes
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler, View
+from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables, SystemView
 from nona.queries.system import QueryClass, System
 
 _END, _THERE = 1, 0  # at one instant, deliveries come before the ends of tasks
@@ -47,7 +47,7 @@ class Alone:
 
 
 def alone(system: System, query: QueryClass, executor_class: int, servers: Sequence[int]) -> Alone:
-    """The query on executors of ``executor_class``, which stand on ``servers``."""
+    """Return the query on executors of ``executor_class``, which stand on ``servers``."""
     graph = query.tasks
     readers: list[list[int]] = [[] for _ in graph.tensor_source]
     for target, tensor in sorted(
@@ -144,7 +144,7 @@ MOST_PATIENCE = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class RandomWalk:
     """``steps`` proposals; ``alpha``: a proposal that is slower by x % of the time on one device is accepted
     with probability exp(−alpha·x)."""
 
@@ -161,15 +161,15 @@ def best_placement(
     time_of: Callable[[Sequence[int]], float],
     tasks: int,
     devices: int,
-    walk: Walk,
+    walk: RandomWalk,
     rng: np.random.Generator,
 ) -> Places:
-    """The fastest placement that the walk meets: a device from 0 to ``devices`` − 1 for each task.
+    """Return the fastest placement that the walk meets: a device from 0 to ``devices`` − 1 for each task.
 
     It starts with all tasks on device 0. A step moves a random task to a random device.
 
     >>> apart = lambda places: 2.0 - (places[0] != places[1])
-    >>> best = best_placement(apart, 2, 3, Walk(50, 0.05), np.random.default_rng(0))
+    >>> best = best_placement(apart, 2, 3, RandomWalk(50, 0.05), np.random.default_rng(0))
     >>> best[0] != best[1]
     True
     """
@@ -219,7 +219,7 @@ class Offline(NamedTuple):
     classes: int
 
 
-def decide(now: float, query: int, view: View, tables: Offline, u: Any, out: Any) -> None:
+def decide(now: float, query: int, view: SystemView, tables: Offline, u: Any, out: Any) -> None:
     """The model's placement, from an executor drawn among those that can hold the model.
 
     The places on its server are counted from it, round about; those beyond from the next server on.
@@ -239,8 +239,8 @@ def decide(now: float, query: int, view: View, tables: Offline, u: Any, out: Any
         out[i] = tables.pool[begin + (home + place) % size]
 
 
-def searched(system: System, query: QueryClass, executor_class: int, walk: Walk) -> Places:
-    """The placement of ``query`` on executors of one class, server by server, the first as server 0.
+def searched(system: System, query: QueryClass, executor_class: int, walk: RandomWalk) -> Places:
+    """Return the placement of ``query`` on executors of one class, server by server, the first as server 0.
 
     As many executors as tasks are enough: no task gains from a second one of its own.
     """
@@ -251,8 +251,8 @@ def searched(system: System, query: QueryClass, executor_class: int, walk: Walk)
     return best_placement(cost.completion_s, len(query.tasks), len(near), walk, rng)
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    walk = Walk(options["steps"], options["alpha"])
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> SchedulerTables:
+    walk = RandomWalk(options["steps"], options["alpha"])
     may, classes = allowed_classes(system), len(system.class_names)
     rows = [np.flatnonzero(row[system.executor_class]) for row in may]
     by_class = [
@@ -262,7 +262,7 @@ def _build(system: System, placement: Placement | None, options: Mapping[str, An
     ]
     pools = [_by_server(system, k) for k in range(classes)]
     rank, server_place, server_size = _on_servers(system, pools)
-    return Prepared(
+    return SchedulerTables(
         Offline(
             tasks=np.array([len(q.tasks) for q in system.queries], dtype=np.int64),
             start=_borders(rows),
@@ -320,13 +320,13 @@ SCHEDULER = Scheduler(
     decide=decide,
     build=_build,
     settings={
-        "steps": Setting(1000, "proposals of a search", least=1, most=1_000_000),
-        "alpha": Setting(
+        "steps": PolicyOption(1000, "proposals of a search", least=1, most=1_000_000),
+        "alpha": PolicyOption(
             0.05,
             "one slower by x % of the time on one device is taken with probability exp(−alpha·x)",
             most=1000.0,
         ),
     },
     takes_lists=True,
-    look=Look("#b5473c", "solid", "triangle-nw"),
+    look=ChartStyle("#b5473c", "solid", "triangle-nw"),
 )

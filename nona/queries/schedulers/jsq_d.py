@@ -8,21 +8,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nona.core.arrays import Ints
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler, View
+from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables, SystemView
 from nona.queries.system import System
 
 
-class Draws(NamedTuple):
+class QueueDraws(NamedTuple):
     """``tasks`` (Q,): the number of tasks of each query class; ``d``: queues drawn for each."""
 
     tasks: Ints
     d: int
 
 
-def decide(now: float, query: int, view: View, tables: Draws, u: Any, out: Any) -> None:
+def decide(now: float, query: int, view: SystemView, tables: QueueDraws, u: Any, out: Any) -> None:
     """Of the executors ⌊u·E⌋ of a task's d draws, that with the fewest tasks, the first of equals.
 
     The tasks of the job that were bound just before it count as well.
@@ -41,10 +41,10 @@ def decide(now: float, query: int, view: View, tables: Draws, u: Any, out: Any) 
         out[i] = best
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> SchedulerTables:
     d = options["d"]
     tasks = np.array([len(q.tasks) for q in system.queries], dtype=np.int64)
-    return Prepared(Draws(tasks, d), d * int(tasks.max()))
+    return SchedulerTables(QueueDraws(tasks, d), d * int(tasks.max()))
 
 
 SCHEDULER = Scheduler(
@@ -64,8 +64,8 @@ SCHEDULER = Scheduler(
     ),
     decide=decide,
     build=_build,
-    settings={"d": Setting(2, "queues drawn", least=1, most=64)},
+    settings={"d": PolicyOption(2, "queues drawn", least=1, most=64)},
     reads_queues=True,
     takes_lists=True,
-    look=Look("#9c6b2f", "dashdot", "star"),
+    look=ChartStyle("#9c6b2f", "dashdot", "star"),
 )

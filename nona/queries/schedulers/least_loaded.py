@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nona.core.arrays import Floats, Ints
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.queries.placement.capacity import allowed_classes
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler, View
+from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables, SystemView
 from nona.queries.system import System
 
 
@@ -39,7 +39,7 @@ class ExecutorWorks(NamedTuple):
     work_s: Floats
 
 
-def decide(now: float, query: int, view: View, tables: ExecutorWorks, u: Any, out: Any) -> None:
+def decide(now: float, query: int, view: SystemView, tables: ExecutorWorks, u: Any, out: Any) -> None:
     """The executor of least backlog + own work; of equals one with the shortest queue, drawn."""
     base = query * len(view.executor_server)
     least, length, equal = math.inf, 0, 0
@@ -64,7 +64,7 @@ def decide(now: float, query: int, view: View, tables: ExecutorWorks, u: Any, ou
 
 
 def works_of(system: System) -> Works:
-    """The tables of a system.
+    """Return the tables of a system.
 
     Raises ``PlacementError`` when a model fits no executor.
     """
@@ -75,7 +75,7 @@ def works_of(system: System) -> Works:
 
 
 def executor_works(system: System) -> ExecutorWorks:
-    """The works of a system, executor by executor.
+    """Return the works of a system, executor by executor.
 
     Raises ``PlacementError`` when a model fits no executor.
     """
@@ -84,8 +84,8 @@ def executor_works(system: System) -> ExecutorWorks:
     return ExecutorWorks(works.tasks, by_class[:, system.executor_class].ravel())
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    return Prepared(executor_works(system), 1)
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> SchedulerTables:
+    return SchedulerTables(executor_works(system), 1)
 
 
 SCHEDULER = Scheduler(
@@ -108,5 +108,5 @@ SCHEDULER = Scheduler(
     build=_build,
     reads_queues=True,
     takes_lists=True,
-    look=Look("#c0267f", "longdash", "triangle-right"),
+    look=ChartStyle("#c0267f", "longdash", "triangle-right"),
 )

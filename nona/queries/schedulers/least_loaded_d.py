@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nona.core.arrays import Ints
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler, View
+from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables, SystemView
 from nona.queries.schedulers.least_loaded import Works, works_of
 from nona.queries.system import System
 
@@ -27,7 +27,7 @@ class DrawnWorks(NamedTuple):
     d: int
 
 
-def decide(now: float, query: int, view: View, tables: DrawnWorks, u: Any, out: Any) -> None:
+def decide(now: float, query: int, view: SystemView, tables: DrawnWorks, u: Any, out: Any) -> None:
     """Of d executors drawn among those that can hold the model, that of least backlog + own work.
 
     Of equals the one with the shortest queue, then the first drawn.
@@ -46,13 +46,13 @@ def decide(now: float, query: int, view: View, tables: DrawnWorks, u: Any, out: 
         out[i] = chosen
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> SchedulerTables:
     d = options["d"]
     works = works_of(system)
     finite = np.isfinite(works.work_s).reshape(len(system.queries), works.classes)
     rows = [np.flatnonzero(may[system.executor_class]) for may in finite]
     start = np.cumsum([0, *(len(row) for row in rows)]).astype(np.int64)
-    return Prepared(DrawnWorks(works, start, np.concatenate(rows).astype(np.int64), d), d)
+    return SchedulerTables(DrawnWorks(works, start, np.concatenate(rows).astype(np.int64), d), d)
 
 
 SCHEDULER = Scheduler(
@@ -72,8 +72,8 @@ SCHEDULER = Scheduler(
     ),
     decide=decide,
     build=_build,
-    settings={"d": Setting(2, "executors drawn", least=1, most=64)},
+    settings={"d": PolicyOption(2, "executors drawn", least=1, most=64)},
     reads_queues=True,
     takes_lists=True,
-    look=Look("#c0267f", "dashdot", "triangle-ne"),
+    look=ChartStyle("#c0267f", "dashdot", "triangle-ne"),
 )

@@ -9,15 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nona.core.arrays import Floats, Ints
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import NetworkView, Prepared, Rehearsal, Scheduler, View, required_placement
+from nona.queries.schedulers.base import (
+    NetworkView,
+    Rehearsal,
+    Scheduler,
+    SchedulerTables,
+    SystemView,
+    required_placement,
+)
 from nona.queries.schedulers.nona_live_tables import Expected, LiveTables, build_live
 from nona.queries.system import System
 
 
-class Walk(NamedTuple):
+class JobWalk(NamedTuple):
     """The state of a job, in seconds from now.
 
     By slot: ``free_s``, when it is done with what the job gave it, −1 if nothing; ``kept_s`` the same
@@ -39,12 +46,12 @@ class Walk(NamedTuple):
     price_s: Floats
 
 
-def make_walk(t: LiveTables) -> Walk:
-    """A walk of a job that has just arrived."""
+def make_walk(t: LiveTables) -> JobWalk:
+    """Return a walk of a job that has just arrived."""
     tasks, tensors, slots = t.most_tasks, t.most_tensors, t.most_slots
     floats = np.full(2 * slots + tasks + tensors, -1.0)
     ints = np.zeros(tasks + 2 * tensors, dtype=np.int64)
-    return Walk(
+    return JobWalk(
         floats[:slots],
         floats[slots : 2 * slots],
         floats[2 * slots : 2 * slots + tasks],
@@ -57,7 +64,7 @@ def make_walk(t: LiveTables) -> Walk:
     )
 
 
-def _begin_walk(w: Walk) -> None:
+def _begin_walk(w: JobWalk) -> None:
     """Back to where the sub-graph began."""
     for i in range(len(w.free_s)):
         w.free_s[i] = w.kept_s[i]
@@ -82,7 +89,7 @@ class Slots(NamedTuple):
     idle: Floats
 
 
-class Job(NamedTuple):
+class ArrivingJob(NamedTuple):
     """A job of class ``query`` that is to be placed, in numbers.
 
     Of its ``size`` slots the first ``far`` stand on servers of their own. ``queue_s`` is the work at the
@@ -103,14 +110,16 @@ def make_slots(most: int) -> Slots:
     )
 
 
-def ahead_s(e: int, view: View) -> float:
+def ahead_s(e: int, view: SystemView) -> float:
     """Work before a newcomer: the backlog, the task that runs counted by half."""
     n = view.queue_length[e]
     return float(view.backlog_s[e] * (1.0 - 0.5 / n)) if n > 0 else 0.0
 
 
-def _first_executor(query: int, view: View, t: LiveTables, s: Slots, u: float) -> int:
-    """The executor that would be done with the whole query first; of equals that with the shorter queue,
+def _first_executor(query: int, view: SystemView, t: LiveTables, s: Slots, u: float) -> int:
+    """Return the executor that would be done with the whole query first.
+
+    Of equals that with the shorter queue,
     then the next from where the draw ``u`` points."""
     executors = len(view.executor_server)
     base, e = query * t.classes, int(u * executors)
@@ -129,7 +138,7 @@ def _first_executor(query: int, view: View, t: LiveTables, s: Slots, u: float) -
     return int(best)
 
 
-def put(s: Slots, at: int, e: int, key_s: float, view: View) -> None:
+def put(s: Slots, at: int, e: int, key_s: float, view: SystemView) -> None:
     """Executor ``e`` takes slot ``at``."""
     s.executor[at] = e
     s.server[at] = view.executor_server[e]
@@ -138,7 +147,7 @@ def put(s: Slots, at: int, e: int, key_s: float, view: View) -> None:
     s.key_s[at] = key_s
 
 
-def insert(s: Slots, begin: int, at: int, e: int, key_s: float, view: View) -> None:
+def insert(s: Slots, begin: int, at: int, e: int, key_s: float, view: SystemView) -> None:
     """Executor ``e`` takes its place by key among the slots ``begin``…``at``; the last of them is lost."""
     while at > begin and s.key_s[at - 1] > key_s:
         s.executor[at] = s.executor[at - 1]
@@ -150,7 +159,7 @@ def insert(s: Slots, begin: int, at: int, e: int, key_s: float, view: View) -> N
     put(s, at, e, key_s, view)
 
 
-def find_slots(query: int, view: View, t: LiveTables, s: Slots, u: float) -> Job:
+def find_slots(query: int, view: SystemView, t: LiveTables, s: Slots, u: float) -> ArrivingJob:
     """Fill the slots for a job that has just arrived; ``u`` chooses among executors that are equally good."""
     root = _first_executor(query, view, t, s, u)
     put(s, 0, root, 0.0, view)
@@ -158,10 +167,10 @@ def find_slots(query: int, view: View, t: LiveTables, s: Slots, u: float) -> Job
     size = far
     if t.near[query] != 0:
         size += fill(far, query, view, t, s, near=True)
-    return Job(query, far, size, view.link_queue_bytes / t.core_bytes_s if t.live != 0 else 0.0)
+    return ArrivingJob(query, far, size, view.link_queue_bytes / t.core_bytes_s if t.live != 0 else 0.0)
 
 
-def fill(begin: int, query: int, view: View, t: LiveTables, s: Slots, near: bool) -> int:
+def fill(begin: int, query: int, view: SystemView, t: LiveTables, s: Slots, near: bool) -> int:
     """Fill slots from ``begin`` on with the least loaded executors, in order; how many.
 
     ``near``: others of the root's server; else the best of each other server. Of equals the next after
@@ -195,7 +204,7 @@ def fill(begin: int, query: int, view: View, t: LiveTables, s: Slots, near: bool
 
 
 def _place_of(server: int, begin: int, end: int, s: Slots) -> int:
-    """The slot from ``begin`` on that stands on a server, ``end`` if none does."""
+    """Return the slot from ``begin`` on that stands on a server, ``end`` if none does."""
     for i in range(begin, end):
         if s.server[i] == server:
             return i
@@ -219,7 +228,7 @@ def link_wait_s(request_s: float, queue_s: float, x: Expected, live: int) -> flo
     return max(queue_s - (1.0 - x.link_load) * request_s, grown(x.link_load * request_s, x.link_wait_s))
 
 
-def start_s(slot: int, ready_s: float, job: Job, w: Walk, s: Slots, x: Expected) -> float:
+def start_s(slot: int, ready_s: float, job: ArrivingJob, w: JobWalk, s: Slots, x: Expected) -> float:
     """Return the start of a task in a slot, by the work that is known; the task is ready at ``ready_s``.
 
     A queue is served in order of readiness, so what comes before ``ready_s`` goes first: where work
@@ -237,7 +246,7 @@ def start_s(slot: int, ready_s: float, job: Job, w: Walk, s: Slots, x: Expected)
     return float(ready_s + max(0.0, came_s - (ready_s - free_s)))
 
 
-def _risk_s(slot: int, ready_s: float, job: Job, w: Walk, s: Slots, x: Expected) -> float:
+def _risk_s(slot: int, ready_s: float, job: ArrivingJob, w: JobWalk, s: Slots, x: Expected) -> float:
     """The wait to be expected on top: others may have come to the executor while the job was not there.
 
     Background comes blindly. Queries take the idle executors first: of those that come until
@@ -264,7 +273,7 @@ EARLIEST = -2  # each task where it ends first
 EARLIEST_BACK = -3  # the same, with the way back to the root's server counted
 
 
-def ready_s(n: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables, store: bool) -> float:
+def ready_s(n: int, slot: int, job: ArrivingJob, w: JobWalk, s: Slots, t: LiveTables, store: bool) -> float:
     """Return when task number ``n`` (of all) has its inputs in a slot; ``store``: send them, else ask."""
     latest, here, x = 0.0, s.server[slot], t.expected
     held_s, last_s = w.sent[0], w.sent[1]
@@ -295,7 +304,7 @@ def ready_s(n: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables, store
     return latest
 
 
-def _run_task(task: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables) -> None:
+def _run_task(task: int, slot: int, job: ArrivingJob, w: JobWalk, s: Slots, t: LiveTables) -> None:
     """Send a task its inputs and run it in a slot.
 
     The risk of its visit is added to the cost of the sub-graph, whatever branch it stands on: waits that
@@ -310,7 +319,7 @@ def _run_task(task: int, slot: int, job: Job, w: Walk, s: Slots, t: LiveTables) 
 
 
 def _slot_of(label: int, root: int, far: int, count: int, near: bool) -> int:
-    """The slot that a label stands for when the root is in slot ``root``.
+    """Return the slot that a label stands for when the root is in slot ``root``.
 
     Others come in order, dealt out in turn; ``near``: first those of the first server.
     """
@@ -330,8 +339,12 @@ def _slot_of(label: int, root: int, far: int, count: int, near: bool) -> int:
     return at + 1 if at >= root else at
 
 
-def _earliest_slot(n: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables, back: bool) -> int:
-    """The slot in which task number ``n`` would end first; ``back``: and have its result back at the root's.
+def _earliest_slot(
+    n: int, root: int, job: ArrivingJob, w: JobWalk, s: Slots, t: LiveTables, back: bool
+) -> int:
+    """Return the slot in which task number ``n`` would end first.
+
+    ``back``: and have its result back at the root's.
 
     Of the slots that the job does not use yet only the first on another server and the first on the
     first server are looked at.
@@ -353,7 +366,7 @@ def _earliest_slot(n: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables
     return best
 
 
-def _walk_graph(g: int, way: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables) -> float:
+def _walk_graph(g: int, way: int, root: int, job: ArrivingJob, w: JobWalk, s: Slots, t: LiveTables) -> float:
     """Place and run the sub-graph ``g``; when its last task ends."""
     base, last = t.tasks[job.query], 0.0
     begin, end = t.order[g], t.order[g + 1]
@@ -370,7 +383,7 @@ def _walk_graph(g: int, way: int, root: int, job: Job, w: Walk, s: Slots, t: Liv
     return float(last)
 
 
-def decide(now: float, query: int, view: View, t: LiveTables, u: Any, out: Any) -> None:
+def decide(now: float, query: int, view: SystemView, t: LiveTables, u: Any, out: Any) -> None:
     """Write the executor of each task of a job into ``out``.
 
     The whole query goes to the executor that is done with it first, unless a split one costs less: ends
@@ -389,7 +402,7 @@ def decide(now: float, query: int, view: View, t: LiveTables, u: Any, out: Any) 
         out[i] = s.executor[slot]
 
 
-def split_cost_s(job: Job, w: Walk, s: Slots, t: LiveTables) -> float:
+def split_cost_s(job: ArrivingJob, w: JobWalk, s: Slots, t: LiveTables) -> float:
     """Place a job sub-graph by sub-graph; its cost in seconds, ``inf`` where all stays together."""
     query, x = job.query, t.expected
     w.price_s[0] = max(t.price_s, x.senders * job.queue_s / (1.0 - x.link_load) / t.core_bytes_s)
@@ -410,7 +423,7 @@ def split_cost_s(job: Job, w: Walk, s: Slots, t: LiveTables) -> float:
     return math.inf if alone else end_s + paid_s
 
 
-def _take_best_way(g: int, root: int, job: Job, w: Walk, s: Slots, t: LiveTables) -> int:
+def _take_best_way(g: int, root: int, job: ArrivingJob, w: JobWalk, s: Slots, t: LiveTables) -> int:
     """Walk a sub-graph the way that costs least; the first of equals, staying together before all."""
     best, least = LOCAL, math.inf
     first, last = 2 * t.configurations[g], 2 * t.configurations[g + 1]
@@ -445,10 +458,10 @@ def _with_quota(system: System, t: LiveTables) -> LiveTables:
     return t._replace(quota=np.full(len(system.queries), share))
 
 
-def idle_view(system: System) -> View:
+def idle_view(system: System) -> SystemView:
     """Return the view of a cluster without jobs."""
     n = system.executors
-    return View(
+    return SystemView(
         system.executor_server,
         system.executor_class,
         np.zeros(n, dtype=np.int64),
@@ -491,11 +504,11 @@ LINKS = ("live", "none")
 SHARES = (1.0, 0.5, 0.2, 0.0)
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> SchedulerTables:
     tables = build_live(system, required_placement("nona-live", placement), options["link"] == "live")
     if not tables.live:
         tables = _with_quota(system, tables)
-    return Prepared(tables._replace(quota=options["split"] * tables.quota), 2)
+    return SchedulerTables(tables._replace(quota=options["split"] * tables.quota), 2)
 
 
 SCHEDULER = Scheduler(
@@ -517,16 +530,16 @@ SCHEDULER = Scheduler(
     decide=decide,
     build=_build,
     settings={
-        "link": Setting(
+        "link": PolicyOption(
             "live",
             "live: reads the link's queue; none: takes the wait that its background leads to",
             words=("live", "none"),
         ),
-        "split": Setting(1.0, "the share of the jobs that may be split", most=1.0),
+        "split": PolicyOption(1.0, "the share of the jobs that may be split", most=1.0),
     },
     needs_placement=True,
     rehearsals=(*(Rehearsal({"split": share}) for share in SHARES), Rehearsal({}, decided_by="nona-d2")),
     reads_queues=True,
     takes_lists=True,
-    look=Look("#8b3fd9", "longdash", "circle-cross"),
+    look=ChartStyle("#8b3fd9", "longdash", "circle-cross"),
 )

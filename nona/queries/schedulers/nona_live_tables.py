@@ -113,7 +113,7 @@ FEW_MARGIN, MOST_MARGIN = 1.6, 0.3  # 1.6 / executors, at most 0.3
 
 
 def _expected_of(system: System, others: Sequence[int]) -> Expected:
-    """Waits behind background, by Pollaczek and Khinchine: ρ·E[S²] / (2·E[S]·(1 − ρ)); the mean rest of a
+    """Wait behind background, by Pollaczek and Khinchine: ρ·E[S²] / (2·E[S]·(1 − ρ)); the mean rest of a
     job that a newcomer meets: E[S²] / (2·E[S]); and bursts, see :func:`_followers`.
 
     ``others``: how many executors beside the first a query of each class may take.
@@ -271,7 +271,7 @@ def _likely_labels(placed: SubGraphPlacement) -> list[list[int]]:
 
 
 def _critical_share(query: QueryClass, graph: SubGraph) -> float:
-    """The interior's longest chain over its whole work; 1 where nothing can run side by side."""
+    """Return the interior's longest chain over its whole work; 1 where nothing can run side by side."""
     time_s = query.tasks.compute_s.mean(axis=0)
     ends: dict[int, float] = {}
     for i in graph.interior:
@@ -290,7 +290,7 @@ def _earliest_s(query: QueryClass) -> list[float]:
 
 
 def _back_bytes(query: QueryClass) -> list[float]:
-    """The least bytes that a task or what follows it in the interior must send back."""
+    """Return the least bytes that a task or what follows it in the interior must send back."""
     graph, cuts = query.tasks, set(query.decomposition.cuts)
     own = np.zeros(len(graph))
     for k in sorted(set(graph.edge_tensor.tolist())):

@@ -6,12 +6,19 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from nona.core.registry import Look
-from nona.queries.schedulers.base import NetworkView, Ready, Scheduler, View, WithoutTables, free_executor
+from nona.core.registry import ChartStyle
+from nona.queries.schedulers.base import (
+    NetworkView,
+    Ready,
+    Scheduler,
+    SystemView,
+    WithoutTables,
+    free_executor,
+)
 
 
-def decide(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:
-    """The task that became ready first, on a free executor drawn uniformly."""
+def decide(now: float, view: SystemView, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:
+    """Return the task that became ready first, on a free executor drawn uniformly."""
     if ready.n == 0:
         return False
     executor = free_executor(view, u[0])
@@ -36,5 +43,5 @@ SCHEDULER = Scheduler(
     decide=decide,
     build=WithoutTables("opportunistic"),
     reads_queues=True,
-    look=Look("#e0559a", "longdash", "triangle-up"),
+    look=ChartStyle("#e0559a", "longdash", "triangle-up"),
 )

@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 
 from nona.core.arrays import Ints
 from nona.core.errors import SimulationError
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View, home_or_free
+from nona.queries.schedulers.base import (
+    NetworkView,
+    Ready,
+    Scheduler,
+    SchedulerTables,
+    SystemView,
+    home_or_free,
+)
 from nona.queries.system import System
 
 SPAN = 1 << 40  # above the number of any job, so that the class decides before the job does
@@ -25,8 +32,8 @@ class Ranks(NamedTuple):
     rank: Ints
 
 
-def decide(now: float, view: View, ready: Ready, tables: Ranks, u: Any, out: NDArray[Any]) -> bool:
-    """The first ready task of the oldest job of the most urgent class; where its last predecessor
+def decide(now: float, view: SystemView, ready: Ready, tables: Ranks, u: Any, out: NDArray[Any]) -> bool:
+    """Return the first ready task of the oldest job of the most urgent class; where its last predecessor
     ran, if that is free."""
     if ready.n == 0:
         return False
@@ -34,7 +41,7 @@ def decide(now: float, view: View, ready: Ready, tables: Ranks, u: Any, out: NDA
     return home_or_free(view, ready, int(best), u[0], out)
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> SchedulerTables:
     names = [q.name for q in system.queries]
     order: Any = [] if options["order"] is None else options["order"]
     listed = isinstance(order, Sequence) and not isinstance(order, str)
@@ -46,7 +53,7 @@ def _build(system: System, placement: Placement | None, options: Mapping[str, An
     places = [order.index(n) if n in order else len(order) for n in names]
     rank = np.empty(len(names), dtype=np.int64)
     rank[np.argsort(places, kind="stable")] = np.arange(len(names))
-    return Prepared(Ranks(rank), 1)
+    return SchedulerTables(Ranks(rank), 1)
 
 
 SCHEDULER = Scheduler(
@@ -68,12 +75,12 @@ SCHEDULER = Scheduler(
     decide=decide,
     build=_build,
     settings={
-        "order": Setting(
+        "order": PolicyOption(
             None,
             "names of models, the most urgent first; others follow in the order of the workload",
             kind=object,
         ),
     },
     reads_queues=True,
-    look=Look("#7a9a1e", "solid", "pentagon"),
+    look=ChartStyle("#7a9a1e", "solid", "pentagon"),
 )

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nona.core.arrays import Floats, Ints
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler, View
+from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables, SystemView
 from nona.queries.system import System
 
 
@@ -20,16 +20,16 @@ class TaskCounts(NamedTuple):
     tasks: Ints
 
 
-def decide(now: float, query: int, view: View, tables: TaskCounts, u: Floats, out: Ints) -> None:
+def decide(now: float, query: int, view: SystemView, tables: TaskCounts, u: Floats, out: Ints) -> None:
     """out[i] = ⌊u[i]·E⌋."""
     executors = len(view.executor_server)
     for i in range(tables.tasks[query]):
         out[i] = int(u[i] * executors)
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> SchedulerTables:
     tasks = np.array([len(q.tasks) for q in system.queries], dtype=np.int64)
-    return Prepared(TaskCounts(tasks), int(tasks.max()))
+    return SchedulerTables(TaskCounts(tasks), int(tasks.max()))
 
 
 SCHEDULER = Scheduler(
@@ -43,5 +43,5 @@ SCHEDULER = Scheduler(
     decide=decide,
     build=_build,
     takes_lists=True,
-    look=Look("#8390a6", "dash", "hexagon"),
+    look=ChartStyle("#8390a6", "dash", "hexagon"),
 )

@@ -56,7 +56,7 @@ def scheduler_names() -> tuple[str, ...]:
 
 
 def get_scheduler(name: str) -> Scheduler:
-    """The scheduler called ``name``.
+    """Return the scheduler called ``name``.
 
     Raises ``SimulationError`` for an unknown name; the message lists the known ones.
     """

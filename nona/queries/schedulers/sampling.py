@@ -11,12 +11,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nona.core.arrays import Ints
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.queries.placement.capacity import default_shares
 from nona.queries.placement.fixed import place_fixed
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler, View, required_placement
-from nona.queries.schedulers.sampling_tables import Tables, build_tables
+from nona.queries.schedulers.base import (
+    NetworkView,
+    Scheduler,
+    SchedulerTables,
+    SystemView,
+    required_placement,
+)
+from nona.queries.schedulers.sampling_tables import ConfigurationTables, build_tables
 from nona.queries.system import System
 
 
@@ -32,8 +38,8 @@ class Used(NamedTuple):
     clash: bool
 
 
-def _entry_of(value: float, query: int, t: Tables) -> int:
-    """The entry in ``t.pool`` that a uniform draw stands for: the class is drawn by its share."""
+def _entry_of(value: float, query: int, t: ConfigurationTables) -> int:
+    """Return the entry in ``t.pool`` that a uniform draw stands for: the class is drawn by its share."""
     entry = t.entries[query]
     last = t.entries[query + 1] - 1
     while entry < last and value >= t.pool_share[entry]:
@@ -41,7 +47,7 @@ def _entry_of(value: float, query: int, t: Tables) -> int:
     return int(entry)
 
 
-def _rank_of(value: float, query: int, entry: int, left: int, t: Tables) -> int:
+def _rank_of(value: float, query: int, entry: int, left: int, t: ConfigurationTables) -> int:
     """⌊v·left⌋, v being what is left of the draw once the class is drawn: uniform on [0, 1) again."""
     if t.entries[query + 1] - t.entries[query] > 1:
         low = t.pool_share[entry - 1] if entry > t.entries[query] else 0.0
@@ -49,7 +55,7 @@ def _rank_of(value: float, query: int, entry: int, left: int, t: Tables) -> int:
     return min(int(value * left), left - 1)
 
 
-def _is_new(part: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> bool:
+def _is_new(part: int, view: SystemView, t: ConfigurationTables, out: Ints, used: Used, whole: bool) -> bool:
     """Return whether neither root nor an earlier part is on the executor (``whole``: server) of ``part``."""
     root = used.root
     e = out[t.task[t.tasks[part]]]
@@ -63,7 +69,9 @@ def _is_new(part: int, view: View, t: Tables, out: Ints, used: Used, whole: bool
     return True
 
 
-def _free_in(base: int, size: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> int:
+def _free_in(
+    base: int, size: int, view: SystemView, t: ConfigurationTables, out: Ints, used: Used, whole: bool
+) -> int:
     """Count the pool's ``size`` executors that are unused; ``whole``: those on unused servers."""
     root, clash = used.root, used.clash
     left = size
@@ -81,8 +89,10 @@ def _free_in(base: int, size: int, view: View, t: Tables, out: Ints, used: Used,
     return int(left)
 
 
-def _free_place(rank: int, base: int, view: View, t: Tables, out: Ints, used: Used, whole: bool) -> int:
-    """The place in a pool of the ``rank``-th executor that the sub-graph does not use yet.
+def _free_place(
+    rank: int, base: int, view: SystemView, t: ConfigurationTables, out: Ints, used: Used, whole: bool
+) -> int:
+    """Return the place in a pool of the ``rank``-th executor that the sub-graph does not use yet.
 
     In use are the executors of ``used``, each with its server's executors of the pool if ``whole``. The
     answer is the least x with x = rank + number of used places in the runs that start at or before x, found
@@ -106,16 +116,20 @@ def _free_place(rank: int, base: int, view: View, t: Tables, out: Ints, used: Us
         x = y
 
 
-def _executor_at(rank: int, pool: int, level: int, view: View, t: Tables, out: Ints, used: Used) -> int:
-    """The ``rank``-th executor of a pool on unused servers (level 2), unused (1), or any (0)."""
+def _executor_at(
+    rank: int, pool: int, level: int, view: SystemView, t: ConfigurationTables, out: Ints, used: Used
+) -> int:
+    """Return the ``rank``-th executor of a pool on unused servers (level 2), unused (1), or any (0)."""
     if level > 0:
         base = pool * len(view.executor_server)
         rank = _free_place(rank, base, view, t, out, used, whole=level == 2)
     return int(t.executor[t.pool_start[pool] + rank])
 
 
-def _remote_executor(u: Any, at: int, query: int, view: View, t: Tables, out: Ints, used: Used) -> int:
-    """An executor for the next part: on an unused server; else an unused executor; else any.
+def _remote_executor(
+    u: Any, at: int, query: int, view: SystemView, t: ConfigurationTables, out: Ints, used: Used
+) -> int:
+    """Return an executor for the next part: on an unused server; else an unused executor; else any.
 
     Its class is drawn by the shares of the query class, and kept; within it the draw is uniform over
     the executors that qualify. With two choices the one with the shorter queue.
@@ -150,8 +164,11 @@ def _remote_executor(u: Any, at: int, query: int, view: View, t: Tables, out: In
     return chosen
 
 
-def _first_executor(u: Any, query: int, view: View, t: Tables) -> int:
-    """The executor of a job's first task: its class by the shares, uniform within; of two, the emptier."""
+def _first_executor(u: Any, query: int, view: SystemView, t: ConfigurationTables) -> int:
+    """Return the executor of a job's first task: its class by the shares, uniform within.
+
+    Of two, the emptier.
+    """
     chosen, first_pool, first_rank = -1, -1, -1
     for choice in range(t.choices):
         entry = _entry_of(u[choice], query, t)
@@ -172,7 +189,9 @@ def _first_executor(u: Any, query: int, view: View, t: Tables) -> int:
     return chosen
 
 
-def place_by_table(now: float, query: int, view: View, t: Tables, u: Any, out: Ints) -> None:
+def place_by_table(
+    now: float, query: int, view: SystemView, t: ConfigurationTables, u: Any, out: Ints
+) -> None:
     """Sample a configuration for each sub-graph and write the executor of each task into ``out``.
 
     The root of the first sub-graph goes to an executor drawn by the query class's shares. In each
@@ -217,7 +236,9 @@ class FromPreset:
 
     name: str
 
-    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    def __call__(
+        self, system: System, placement: Placement | None, options: Mapping[str, Any]
+    ) -> SchedulerTables:
         placed = [place_fixed(system, q, self.name) for q in system.queries]
         return build_tables(system, placed, shares=default_shares(system))
 
@@ -229,7 +250,9 @@ class FromPlacement:
     name: str
     choices: int = 1
 
-    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    def __call__(
+        self, system: System, placement: Placement | None, options: Mapping[str, Any]
+    ) -> SchedulerTables:
         solved = required_placement(self.name, placement)
         return build_tables(system, solved.queries, choices=self.choices, shares=solved.class_shares)
 
@@ -256,7 +279,7 @@ NONA = Scheduler(
     build=FromPlacement("nona"),
     needs_placement=True,
     takes_lists=True,
-    look=Look("#6366f1", "solid", "circle"),
+    look=ChartStyle("#6366f1", "solid", "circle"),
 )
 
 NONA_D2 = Scheduler(
@@ -280,7 +303,7 @@ NONA_D2 = Scheduler(
     needs_placement=True,
     reads_queues=True,
     takes_lists=True,
-    look=Look("#a06cf5", "dash", "circle-open"),
+    look=ChartStyle("#a06cf5", "dash", "circle-open"),
 )
 
 LOCAL = Scheduler(
@@ -294,7 +317,7 @@ LOCAL = Scheduler(
     decide=place_by_table,
     build=FromPreset("local"),
     takes_lists=True,
-    look=Look("#0f9b8e", "solid", "square"),
+    look=ChartStyle("#0f9b8e", "solid", "square"),
 )
 
 SPREAD = Scheduler(
@@ -312,5 +335,5 @@ SPREAD = Scheduler(
     decide=place_by_table,
     build=FromPreset("spread"),
     takes_lists=True,
-    look=Look("#cf7a10", "solid", "diamond"),
+    look=ChartStyle("#cf7a10", "solid", "diamond"),
 )

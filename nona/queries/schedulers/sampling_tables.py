@@ -19,7 +19,7 @@ import numpy as np
 from nona.core.arrays import Floats, Ints
 from nona.core.errors import SimulationError
 from nona.queries.placement.result import Configuration, SubGraphPlacement
-from nona.queries.schedulers.base import Prepared
+from nona.queries.schedulers.base import SchedulerTables
 from nona.queries.system import System
 
 _ALL = -1
@@ -47,7 +47,7 @@ class Pools(NamedTuple):
 
 
 def _make_pools(system: System, shares: Floats | None = None) -> Pools:
-    """The pools for ``shares`` (Q, K), by default one of all executors."""
+    """Return the pools for ``shares`` (Q, K), by default one of all executors."""
     if shares is not None:
         _check(system, np.asarray(shares, dtype=float))
     numbers: dict[int, int] = {}
@@ -102,7 +102,7 @@ def _check(system: System, shares: Floats) -> None:
             )
 
 
-class Tables(NamedTuple):
+class ConfigurationTables(NamedTuple):
     """Configurations of all query classes in flat arrays; x[i]…x[i+1] delimits the i-th row.
 
     ``graphs`` (Q+1,) delimits the sub-graphs of a query class, ``configurations`` (G+1,) the
@@ -181,8 +181,8 @@ def build_tables(
     choices: int = 1,
     shares: Floats | None = None,
     aligned: bool = False,
-) -> Prepared:
-    """Flatten a distribution over configurations per sub-graph into :class:`Tables`.
+) -> SchedulerTables:
+    """Flatten a distribution over configurations per sub-graph into :class:`ConfigurationTables`.
 
     ``queries``: for each query class of ``system``, a :class:`SubGraphPlacement` per sub-graph.
     ``choices``: 1, or 2: draw two candidates wherever an executor is drawn.
@@ -207,14 +207,14 @@ def build_tables(
                 at += (among == 1) + max(spare, 0) * choices
         flat.graphs.append(len(flat.sink))
         most = max(most, at)
-    return Prepared(_tables(flat, system, choices, _make_pools(system, shares)), most)
+    return SchedulerTables(_tables(flat, system, choices, _make_pools(system, shares)), most)
 
 
-def _tables(flat: _Flat, system: System, choices: int, pools: Pools) -> Tables:
+def _tables(flat: _Flat, system: System, choices: int, pools: Pools) -> ConfigurationTables:
     def ints(values: Sequence[int]) -> Ints:
         return np.array(values, dtype=np.int64)
 
-    return Tables(
+    return ConfigurationTables(
         ints(flat.graphs),
         ints(flat.configurations),
         np.array(flat.cumulative, dtype=float),

@@ -7,27 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.queries.schedulers.base import (
     NetworkView,
     Ready,
     Scheduler,
-    View,
+    SystemView,
     WithoutTables,
     free_executor,
     home_or_free,
 )
 
 
-def decide_fifo(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:
-    """The first ready task of the oldest job; where its last predecessor ran, if that is free."""
+def decide_fifo(now: float, view: SystemView, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:
+    """Return the first ready task of the oldest job; where its last predecessor ran, if that is free."""
     if ready.n == 0:
         return False
     return home_or_free(view, ready, int(np.argmin(ready.job)), u[0], out)
 
 
-def decide_fair(now: float, view: View, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:
-    """A task whose last predecessor freed an executor, there; else the first job below its cap.
+def decide_fair(now: float, view: SystemView, ready: Ready, tables: Any, u: Any, out: NDArray[Any]) -> bool:
+    """Return a task whose last predecessor freed an executor, there; else the first job below its cap.
 
     Cap = ⌈E / open jobs⌉ executors per job. Jobs are numbered in order of arrival.
     """
@@ -67,7 +67,7 @@ FIFO = Scheduler(
     decide=decide_fifo,
     build=WithoutTables("spark-fifo"),
     reads_queues=True,
-    look=Look("#2b8fd6", "dash", "triangle-left"),
+    look=ChartStyle("#2b8fd6", "dash", "triangle-left"),
 )
 
 FAIR = Scheduler(
@@ -88,5 +88,5 @@ FAIR = Scheduler(
     decide=decide_fair,
     build=WithoutTables("spark-fair"),
     reads_queues=True,
-    look=Look("#2b8fd6", "solid", "triangle-down"),
+    look=ChartStyle("#2b8fd6", "solid", "triangle-down"),
 )

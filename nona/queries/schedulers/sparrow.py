@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import NetworkView, Prepared, Ready, Scheduler, View, mixed
+from nona.queries.schedulers.base import NetworkView, Ready, Scheduler, SchedulerTables, SystemView, mixed
 from nona.queries.system import System
 
 LONGEST_S = 10.0
@@ -23,8 +23,8 @@ class Probes(NamedTuple):
     d: int
 
 
-def decide(now: float, view: View, ready: Ready, tables: Probes, u: Any, out: NDArray[Any]) -> bool:
-    """The oldest ready task with a free executor among those that its batch probes.
+def decide(now: float, view: SystemView, ready: Ready, tables: Probes, u: Any, out: NDArray[Any]) -> bool:
+    """Return the oldest ready task with a free executor among those that its batch probes.
 
     A batch of m tasks probes min(d·m, E) executors, all different: from a drawn one on, at a drawn
     distance, and one further where that comes back to one that has been probed. So a reservation need not
@@ -52,9 +52,9 @@ def decide(now: float, view: View, ready: Ready, tables: Probes, u: Any, out: ND
     return False
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> SchedulerTables:
     usual_s, given_s = min(2 * system.latency_s, LONGEST_S), options["round_trip_s"]
-    return Prepared(Probes(options["d"]), 1, usual_s if given_s is None else given_s)
+    return SchedulerTables(Probes(options["d"]), 1, usual_s if given_s is None else given_s)
 
 
 SCHEDULER = Scheduler(
@@ -77,8 +77,8 @@ SCHEDULER = Scheduler(
     decide=decide,
     build=_build,
     settings={
-        "d": Setting(2, "executors probed per task", least=1, most=64),
-        "round_trip_s": Setting(
+        "d": PolicyOption(2, "executors probed per task", least=1, most=64),
+        "round_trip_s": PolicyOption(
             None,
             "seconds from an executor's question for a task to the answer; none: two network latencies",
             most=LONGEST_S,
@@ -86,5 +86,5 @@ SCHEDULER = Scheduler(
         ),
     },
     reads_queues=True,
-    look=Look("#3f6fb5", "longdash", "diamond-tall"),
+    look=ChartStyle("#3f6fb5", "longdash", "diamond-tall"),
 )

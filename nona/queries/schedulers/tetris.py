@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.core.arrays import Floats, Ints
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.queries.placement.result import Placement
 from nona.queries.schedulers.base import (
     NetworkView,
-    Prepared,
     Ready,
     Scheduler,
-    View,
+    SchedulerTables,
+    SystemView,
     card_rate,
     reads_of,
     server_of,
@@ -50,7 +50,7 @@ class Packing(NamedTuple):
     remote_penalty: float
 
 
-def best_executors(view: View, ready: Ready, i: int, t: Packing, into: Ints) -> tuple[float, int]:
+def best_executors(view: SystemView, ready: Ready, i: int, t: Packing, into: Ints) -> tuple[float, int]:
     """The best alignment of entry i with a free executor, −1 if it fits none, and how many have it: ``into``.
 
     Alignment is demand · available, each as a share of the capacity. A free executor and its memory are
@@ -211,7 +211,7 @@ SPAN = 1 << 40  # above the number of any job, so that what a job holds decides 
 
 
 def neediest(ready: Ready, fairness: float) -> int:
-    """The greatest key (executors held, then order of arrival) among the ⌈(1 − f)·J⌉ neediest jobs."""
+    """Return the greatest key (executors held, then order of arrival) among the ⌈(1 − f)·J⌉ neediest jobs."""
     keys = np.sort(ready.job_running * SPAN + ready.job)
     jobs = 1
     for i in range(1, len(keys)):
@@ -226,8 +226,8 @@ def neediest(ready: Ready, fairness: float) -> int:
     return int(keys[at])
 
 
-def _best_task(view: View, ready: Ready, t: Packing, into: Ints) -> int:
-    """The entry of highest a − ε·p among those that may start; −1: there is none.
+def _best_task(view: SystemView, ready: Ready, t: Packing, into: Ints) -> int:
+    """Return the entry of highest a − ε·p among those that may start; −1: there is none.
 
     a: the best alignment of the task with a free executor on which it fits; p: the work left of its job;
     ε: the mean of a over the mean of p. Tasks of a stage that is nearly done come before others.
@@ -259,8 +259,11 @@ def _best_task(view: View, ready: Ready, t: Packing, into: Ints) -> int:
     return best
 
 
-def decide(now: float, view: View, ready: Ready, tables: Packing, u: Any, out: NDArray[Any]) -> bool:
-    """The task of :func:`_best_task`, on the free executor that it fits best; of equals one is drawn."""
+def decide(now: float, view: SystemView, ready: Ready, tables: Packing, u: Any, out: NDArray[Any]) -> bool:
+    """Return the task of :func:`_best_task`, on the free executor that it fits best.
+
+    Of equals one is drawn.
+    """
     if ready.n == 0:
         return False
     executors = np.empty(len(view.queue_length), np.int64)
@@ -275,8 +278,8 @@ def decide(now: float, view: View, ready: Ready, tables: Packing, u: Any, out: N
     return True
 
 
-def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
-    return Prepared(_packing_of(system, **options), 1)
+def _build(system: System, placement: Placement | None, options: Mapping[str, Any]) -> SchedulerTables:
+    return SchedulerTables(_packing_of(system, **options), 1)
 
 
 SCHEDULER = Scheduler(
@@ -299,12 +302,14 @@ SCHEDULER = Scheduler(
     decide=decide,
     build=_build,
     settings={
-        "fairness": Setting(0.25, "f: only the neediest 1 − f of the jobs may be served", most=1.0),
-        "barrier": Setting(0.9, "share of a stage's tasks after which its last ones come first", most=1.0),
-        "remote_penalty": Setting(
+        "fairness": PolicyOption(0.25, "f: only the neediest 1 − f of the jobs may be served", most=1.0),
+        "barrier": PolicyOption(
+            0.9, "share of a stage's tasks after which its last ones come first", most=1.0
+        ),
+        "remote_penalty": PolicyOption(
             0.1, "part of its alignment that a task loses where inputs are remote", most=1.0
         ),
     },
     reads_queues=True,
-    look=Look("#4f7d3a", "dash", "diamond-wide"),
+    look=ChartStyle("#4f7d3a", "dash", "diamond-wide"),
 )

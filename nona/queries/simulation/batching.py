@@ -36,7 +36,7 @@ class StepRule:
 
 
 def step_rule(query: QueryClass) -> StepRule:
-    """The rule of ``query``; without batching steps of one task, at once."""
+    """Return the rule of ``query``; without batching steps of one task, at once."""
     of = query.batching
     if of is None:
         return StepRule()

@@ -12,14 +12,14 @@ from nona.core.arrays import Ints
 from nona.models.contraction.task_graph import TaskGraph
 from nona.models.decomposition import Decomposition, SubGraph
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler, View
-from nona.queries.system import Batching, QueryClass, Stream, System
+from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables, SystemView
+from nona.queries.system import BackgroundStream, Batching, QueryClass, System
 
-_NO_BACKGROUND = Stream()
+_NO_BACKGROUND = BackgroundStream()
 
 
 def query_of(tasks: TaskGraph, rate: float, scv: float = 0.0) -> QueryClass:
-    """A query class; its decomposition is a single task, or one sub-graph between virtual ends."""
+    """Return a query class; its decomposition is a single task, or one sub-graph between virtual ends."""
     n = len(tasks)
     virtual = Decomposition((-1, -1), (SubGraph(-1, -1, tuple(range(n))),))
     cuts = Decomposition((0,), ()) if n == 1 else virtual
@@ -27,12 +27,12 @@ def query_of(tasks: TaskGraph, rate: float, scv: float = 0.0) -> QueryClass:
 
 
 def one_task_query(name: str, rate: float, mean_s: float, scv: float = 0.0) -> QueryClass:
-    """Queries of a single task."""
+    """Return queries of a single task."""
     return query_of(TaskGraph.from_edges(name, [mean_s]), rate, scv)
 
 
 def batched_query(name: str, rate: float, step_s: Sequence[float], scv: float = 0.0) -> QueryClass:
-    """Queries of a single task, of which steps of 1, 2, … take ``step_s`` and start at once."""
+    """Return queries of a single task, of which steps of 1, 2, … take ``step_s`` and start at once."""
     batching = Batching(np.array(step_s)[:, None, None])
     return replace(one_task_query(name, rate, step_s[0], scv), batching=batching)
 
@@ -48,8 +48,8 @@ def system_of(
     executors: int = 1,
     capacity: float = 1e9,
     seed: int = 20,
-    background_compute: Stream = _NO_BACKGROUND,
-    background_network: Stream = _NO_BACKGROUND,
+    background_compute: BackgroundStream = _NO_BACKGROUND,
+    background_network: BackgroundStream = _NO_BACKGROUND,
     sharing: bool = False,
 ) -> System:
     """One executor per server, all alike, on one link of ``capacity`` (bytes/s) without latency."""
@@ -74,7 +74,7 @@ class Places(NamedTuple):
     first: Ints
 
 
-def decide(now: float, query: int, view: View, tables: Places, u: Any, out: Any) -> None:
+def decide(now: float, query: int, view: SystemView, tables: Places, u: Any, out: Any) -> None:
     """Task i of the class goes to the i-th executor of its row."""
     begin = tables.first[query]
     for i in range(tables.first[query + 1] - begin):
@@ -87,15 +87,17 @@ class _Rows:
 
     executors: tuple[tuple[int, ...], ...]
 
-    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    def __call__(
+        self, system: System, placement: Placement | None, options: Mapping[str, Any]
+    ) -> SchedulerTables:
         first = np.cumsum([0, *map(len, self.executors)], dtype=np.int64)
-        return Prepared(
+        return SchedulerTables(
             Places(np.concatenate([np.array(r, dtype=np.int64) for r in self.executors]), first), 0
         )
 
 
 def bind_to(*executors: Sequence[int]) -> Scheduler:
-    """A scheduler that binds task i of every job of class q to ``executors[q][i]``.
+    """Return a scheduler that binds task i of every job of class q to ``executors[q][i]``.
 
     >>> bind_to([0, 1], [1]).name
     'bound'

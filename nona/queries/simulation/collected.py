@@ -52,7 +52,7 @@ class QuantileSketch:
         return self.zeros + int(self.counts.sum())
 
     def added(self, values: ArrayLike) -> QuantileSketch:
-        """This sketch with more values, which must be finite and at least 0."""
+        """Return this sketch with more values, which must be finite and at least 0."""
         x = np.asarray(values, dtype=float).ravel()
         positive = x[x > 0]
         if not len(positive):
@@ -62,7 +62,7 @@ class QuantileSketch:
         return self.merged(QuantileSketch(len(x) - len(positive), low, np.bincount(place - low)))
 
     def merged(self, other: QuantileSketch) -> QuantileSketch:
-        """The sketch of the values of both: exactly what one sketch of all would be."""
+        """Return the sketch of the values of both: exactly what one sketch of all would be."""
         parts = [s for s in (self, other) if len(s.counts)]
         if not parts:
             return QuantileSketch(self.zeros + other.zeros)
@@ -73,7 +73,7 @@ class QuantileSketch:
         return QuantileSketch(self.zeros + other.zeros, low, counts)
 
     def quantile(self, p: float) -> float:
-        """The ``p``-quantile, 0 ≤ p ≤ 1, to :data:`RELATIVE_ERROR`; ``nan`` without values.
+        """Return the ``p``-quantile, 0 ≤ p ≤ 1, to :data:`RELATIVE_ERROR`; ``nan`` without values.
 
         Linear between order statistics as in :func:`~nona.core.statistics.percentile`.
         """
@@ -111,7 +111,7 @@ ROUNDING = 1e-7  # relative: what a completion time may be off, as a difference 
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class JobSums:
     """Sums by query class, each of length Q (parts: Q × 6), over the measured jobs.
 
     ``arrived`` and ``completed`` count jobs; ``hits`` those within their SLO (0 without one);
@@ -128,16 +128,16 @@ class Tally:
     sketches: tuple[QuantileSketch, ...]
 
     @staticmethod
-    def empty(classes: int) -> Tally:
-        """The tally of no jobs.
+    def empty(classes: int) -> JobSums:
+        """Return the tally of no jobs.
 
-        >>> Tally.empty(2).mean_s.tolist()
+        >>> JobSums.empty(2).mean_s.tolist()
         [nan, nan]
         """
         whole = np.zeros(classes, dtype=np.int64)
         real = np.zeros(classes)
         none = (QuantileSketch(),) * classes
-        return Tally(whole, whole, whole, real, real, np.zeros((classes, len(PARTS))), none)
+        return JobSums(whole, whole, whole, real, real, np.zeros((classes, len(PARTS))), none)
 
     @property
     def mean_s(self) -> Floats:
@@ -154,15 +154,15 @@ class Tally:
         return mean
 
     def sketch(self) -> QuantileSketch:
-        """The distribution of the JCT of all classes together."""
+        """Return the distribution of the JCT of all classes together."""
         total = QuantileSketch()
         for one in self.sketches:
             total = total.merged(one)
         return total
 
-    def merged(self, other: Tally) -> Tally:
-        """The sums of both."""
-        return Tally(
+    def merged(self, other: JobSums) -> JobSums:
+        """Return the sums of both."""
+        return JobSums(
             self.arrived + other.arrived,
             self.completed + other.completed,
             self.hits + other.hits,
@@ -196,8 +196,8 @@ def over_bound(times_s: Floats, bound_s: Floats) -> Floats:
     return np.nan_to_num(times_s[asked] / (bound_s[asked] * (1 + ROUNDING)), nan=np.inf, posinf=np.inf)
 
 
-def tally_of(query: Ints, jct_s: Floats, parts_s: Floats, slo_s: Sequence[float | None]) -> Tally:
-    """The tally of jobs given one by one.
+def tally_of(query: Ints, jct_s: Floats, parts_s: Floats, slo_s: Sequence[float | None]) -> JobSums:
+    """Return the tally of jobs given one by one.
 
     ``query``, ``jct_s`` (n,): class and completion time of each; ``nan`` where it is not complete.
     ``parts_s`` (n, 6): parts of the completion times.
@@ -218,7 +218,7 @@ def tally_of(query: Ints, jct_s: Floats, parts_s: Floats, slo_s: Sequence[float 
     def total(weights: Floats) -> Floats:
         return np.bincount(of, weights=weights, minlength=classes).astype(np.float64)
 
-    return Tally(
+    return JobSums(
         arrived=count(query),
         completed=count(of),
         hits=count(of[in_time(jct, limit[of])]),
@@ -249,7 +249,7 @@ UNKNOWN = Busy(np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """Progress of a run: share of its jobs that have left, measured jobs that left since the last call,
     loads; ``waiting`` (Q,): measured jobs that are there.
     """
@@ -271,7 +271,7 @@ def busy_shares(executor_busy_s: Floats, link_busy_s: Floats, now_s: float) -> B
     return UNKNOWN if now_s <= 0 else Busy(executor_busy_s / now_s, link_busy_s / now_s)
 
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[RunProgress], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +300,7 @@ class Collected:
     arrival_s: Floats
     completion_s: Floats
     parts_s: Floats
-    tally: Tally
+    tally: JobSums
     arrived: int
     left: int
     filled: int
@@ -328,7 +328,7 @@ class _Block:
         self.latest_s = -math.inf
 
 
-class Collector:
+class JobCollector:
     """Takes the jobs of one run; ``watched``: :meth:`progress` will be asked for.
 
     ``blocks`` holds what is not folded yet, by number of the block.
@@ -345,7 +345,7 @@ class Collector:
         self._waiting = np.zeros(len(self.slo_s), dtype=np.int64)
         self._window = [math.inf, math.inf]
         self._inside_s = 0.0
-        self._tally = Tally.empty(len(self.slo_s))
+        self._tally = JobSums.empty(len(self.slo_s))
         self.every = -(-size.jobs // size.record_jobs)
         rows = -(-size.jobs // self.every)
         self._query = np.zeros(rows, dtype=np.int64)
@@ -427,14 +427,14 @@ class Collector:
         measured: Bools = (number >= self.size.first) & (number <= self.size.last)
         return measured
 
-    def progress(self, busy: Busy = UNKNOWN) -> Progress:
+    def progress(self, busy: Busy = UNKNOWN) -> RunProgress:
         """Return the progress of the run, with the measured jobs completed since the last call."""
         size, fresh = self.size, self._fresh
         self._fresh = []
         share = (min(size.first, self._left) + self._measured) / (size.first + size.jobs)
         empty = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
         query, arrival_s, completion_s = (np.concatenate(c) for c in zip(empty, *fresh, strict=True))
-        return Progress(min(1.0, share), query, arrival_s, completion_s, busy, self._waiting.copy())
+        return RunProgress(min(1.0, share), query, arrival_s, completion_s, busy, self._waiting.copy())
 
     def _fold_what_is_ready(self) -> None:
         """Fold the blocks that nothing can change, not even where the window begins and ends."""

@@ -27,8 +27,8 @@ from typing import Any, Generic, cast
 import numpy as np
 
 from nona.core.errors import SimulationError
-from nona.core.experiments import RETRIES, Key, Listener, OnEnd, P, R, Work, do_nothing, pickled
-from nona.queries.simulation.collected import Progress
+from nona.core.experiments import RETRIES, Key, OnEnd, P, R, RunListener, WorkerTask, do_nothing, pickled
+from nona.queries.simulation.collected import RunProgress
 from nona.queries.simulation.records import Records
 from nona.queries.simulation.run import Cancelled
 
@@ -93,7 +93,11 @@ class DaskPool(Generic[P, R]):
         self._distributed = _import()
 
     def run(
-        self, work: Work[P, R], keys: Sequence[Key], listener: Listener[P], on_end: OnEnd[R] = do_nothing
+        self,
+        work: WorkerTask[P, R],
+        keys: Sequence[Key],
+        listener: RunListener[P],
+        on_end: OnEnd[R] = do_nothing,
     ) -> dict[Key, R]:
         """See :class:`~nona.core.experiments.Pool`."""
         payload = pickled(work)
@@ -129,7 +133,7 @@ class DaskPool(Generic[P, R]):
             yield client
 
     def _client(self) -> Any:
-        """A new client, made while no garbage is collected.
+        """Return a new client, made while no garbage is collected.
 
         One that failed to start closes itself when it is collected, and waits for a lock that a starting
         one holds: in the same thread, for ever.
@@ -150,7 +154,7 @@ class DaskPool(Generic[P, R]):
         client: Any,
         payload: bytes,
         keys: Sequence[Key],
-        listener: Listener[P],
+        listener: RunListener[P],
         on_end: OnEnd[R],
         results: dict[Key, R],
     ) -> None:
@@ -236,24 +240,24 @@ def _run_on_worker(payload: bytes, key: Key, study: str) -> object:
     return work.run(key, watch)
 
 
-def _work(worker: Any, payload: bytes) -> Work[Any, Any]:
-    """The work; the one that a thread of the worker had last is kept with what it has prepared."""
-    kept: dict[int, tuple[bytes, Work[Any, Any]]] = vars(worker).setdefault("nona_works", {})
+def _work(worker: Any, payload: bytes) -> WorkerTask[Any, Any]:
+    """Return the work; the one that a thread of the worker had last is kept with what it has prepared."""
+    kept: dict[int, tuple[bytes, WorkerTask[Any, Any]]] = vars(worker).setdefault("nona_works", {})
     last = kept.get(threading.get_ident())
     if last is None or last[0] != payload:
-        last = payload, cast(Work[Any, Any], pickle.loads(payload))
+        last = payload, cast(WorkerTask[Any, Any], pickle.loads(payload))
         kept[threading.get_ident()] = last
     return last[1]
 
 
-def simulation_report(fraction: float, records: Records | None) -> Progress:
-    """A report without jobs, or with all that the records hold, in order of completion."""
+def simulation_report(fraction: float, records: Records | None) -> RunProgress:
+    """Return a report without jobs, or with all that the records hold, in order of completion."""
     if records is None:
-        return Progress(fraction, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
+        return RunProgress(fraction, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
     order = np.argsort(records.completion_s, kind="stable")
     order = order[np.isfinite(records.completion_s[order])]
     of = records.tally
-    return Progress(
+    return RunProgress(
         fraction,
         records.query[order],
         records.arrival_s[order],

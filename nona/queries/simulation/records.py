@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nona.core.arrays import Floats, Ints
-from nona.queries.simulation.collected import Collected, Tally
+from nona.queries.simulation.collected import Collected, JobSums
 from nona.queries.system import System
 
 State = Literal["stable", "backlogged", "overloaded"]
@@ -121,7 +121,7 @@ class Records:
     arrival_s: Floats
     completion_s: Floats
     parts_s: Floats
-    tally: Tally
+    tally: JobSums
     arrived: int
     completed: int
     in_flight: int
@@ -156,7 +156,7 @@ class Records:
 
 
 def pieces(value: Any) -> Iterator[bytes]:
-    """The content of a record or of one of its fields, as bytes: equal if and only if it is equal."""
+    """Yield the content of a record or of one of its fields, as bytes: equal if and only if it is equal."""
     if isinstance(value, np.ndarray):
         yield f"{value.dtype.str} {value.shape}".encode()
         yield value.tobytes()

@@ -10,24 +10,24 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from nona.core.experiments import Key, Listener, Pool, Shares, check_runs, do_nothing, run_work
-from nona.queries.schedulers.base import Prepared, Scheduler
-from nona.queries.simulation.collected import Progress
+from nona.core.experiments import Key, Pool, RunListener, Shares, check_runs, do_nothing, run_work
+from nona.queries.schedulers.base import Scheduler, SchedulerTables
+from nona.queries.simulation.collected import RunProgress
 from nona.queries.simulation.records import Records
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.system import System
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class ReplicationWork:
     """Work that every worker receives once; ``reporting``: whether progress is wanted."""
 
     system: System
-    schedulers: tuple[tuple[Scheduler, Prepared], ...]
+    schedulers: tuple[tuple[Scheduler, SchedulerTables], ...]
     options: RunOptions
     reporting: bool
 
-    def run(self, key: Key, on_progress: Callable[[Progress], None] | None) -> Records:
+    def run(self, key: Key, on_progress: Callable[[RunProgress], None] | None) -> Records:
         scheduler, prepared = self.schedulers[key[0]]
         return simulate_run(
             self.system, scheduler, prepared, replace(self.options, replication=key[1]), on_progress
@@ -45,18 +45,18 @@ class ReplicationProgress:
     scheduler: str
     replication: int
     fraction: float
-    run: Progress
+    run: RunProgress
 
 
 DEFAULT = RunOptions()
 OnReplicationProgress = Callable[[ReplicationProgress], None]
 OnRunEnd = Callable[[str, Records], None]
-RunPool = Pool[Progress, Records]
+RunPool = Pool[RunProgress, Records]
 
 
 def run_replications(
     system: System,
-    schedulers: Sequence[tuple[Scheduler, Prepared]],
+    schedulers: Sequence[tuple[Scheduler, SchedulerTables]],
     options: RunOptions = DEFAULT,
     replications: int = 5,
     workers: int = 1,
@@ -85,8 +85,8 @@ def run_replications(
     check_runs("scheduler", names, replications, workers)
     keys = [(s, options.replication + r) for r in range(replications) for s in range(len(schedulers))]
     merged = _Merged(names, keys, on_progress)
-    runs = Runs(system, tuple(schedulers), options, on_progress is not None)
-    listener = Listener(merged.report, merged.repeat)
+    runs = ReplicationWork(system, tuple(schedulers), options, on_progress is not None)
+    listener = RunListener(merged.report, merged.repeat)
     by_key = run_work(runs, keys, listener, workers, pool, lambda key, run: on_end(names[key[0]], run))
     return {s.name: tuple(by_key[k] for k in keys if k[0] == i) for i, (s, _) in enumerate(schedulers)}
 
@@ -105,7 +105,7 @@ class _Merged:
         self._shares = Shares(dict.fromkeys(keys, 1.0))
         self._told, self._again = Counter[Key](), Counter[Key]()
 
-    def report(self, key: Key, progress: Progress) -> None:
+    def report(self, key: Key, progress: RunProgress) -> None:
         if self._on_progress is None:
             return
         fresh = _without(progress, self._again[key])
@@ -118,7 +118,7 @@ class _Merged:
         self._again[key] = self._told[key]
 
 
-def _without(progress: Progress, first: int) -> Progress:
+def _without(progress: RunProgress, first: int) -> RunProgress:
     if not first:
         return progress
     return replace(

@@ -9,7 +9,7 @@ import numpy as np
 
 from nona.core.arrays import Floats, Ints
 from nona.core.errors import SimulationError
-from nona.queries.schedulers.base import NetworkView, Prepared, Round, Scheduler, View
+from nona.queries.schedulers.base import NetworkView, RoundInput, Scheduler, SchedulerTables, SystemView
 from nona.queries.system import System
 
 
@@ -33,11 +33,11 @@ def no_totals(system: System) -> FlowTotals:
 
 
 def _copied(of: FlowTotals) -> FlowTotals:
-    """The same numbers, which do not change any more."""
+    """Return the same numbers, which do not change any more."""
     return FlowTotals(of.offered.copy(), of.completed.copy(), of.service_s.copy(), of.response_s.copy())
 
 
-class Rounds:
+class SchedulerRounds:
     """Asks the scheduler at every round.
 
     ``next_s`` is when the next round is. What it sees was counted before that instant; of what happens at one
@@ -47,7 +47,7 @@ class Rounds:
     Raises ``SimulationError`` when the scheduler prepared no rounds.
     """
 
-    def __init__(self, system: System, scheduler: Scheduler, prepared: Prepared) -> None:
+    def __init__(self, system: System, scheduler: Scheduler, prepared: SchedulerTables) -> None:
         if prepared.allocate is None or not prepared.round_s > 0:
             raise SimulationError(
                 f"Scheduler {scheduler.name!r}: round_s={prepared.round_s:g} must be above 0, and allocate a "
@@ -75,7 +75,7 @@ class Rounds:
         self._number = max(self._number + 1, math.floor(next_event_s / self._round_s))
         return True
 
-    def work_s(self, totals: FlowTotals, view: View) -> Floats:
+    def work_s(self, totals: FlowTotals, view: SystemView) -> Floats:
         """(Q·E,) The table for decisions after the next round: ``inf`` outside each flow's set.
 
         Raises ``SimulationError`` when the scheduler's answer is not one set for each flow.
@@ -93,7 +93,7 @@ class Rounds:
         within[empty] = self._may[empty]
         return np.where(within, self._work_s, np.inf).ravel()
 
-    def _round(self, totals: FlowTotals, view: View) -> Round:
+    def _round(self, totals: FlowTotals, view: SystemView) -> RoundInput:
         before = self._before
         completed, service_s = totals.completed - before.completed, totals.service_s - before.service_s
         offered, response_s = totals.offered - before.offered, totals.response_s - before.response_s
@@ -101,7 +101,7 @@ class Rounds:
         if self._sees_own:
             ran_s = service_s.sum(axis=1)
             np.divide(response_s, ran_s, out=slowdown, where=ran_s > 0)
-        return Round(
+        return RoundInput(
             now_s=self.next_s,
             length_s=self._round_s,
             offered=offered,

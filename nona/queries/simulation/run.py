@@ -19,7 +19,7 @@ from nona.core.arrays import Floats, Ints
 from nona.core.compiled.build import is_ready
 from nona.core.compiled.families import prepare_in_background
 from nona.core.errors import SimulationError
-from nona.queries.schedulers.base import Prepared, Scheduler
+from nona.queries.schedulers.base import Scheduler, SchedulerTables
 from nona.queries.simulation.collected import OnProgress
 from nona.queries.simulation.records import RawRun, Records, State, Timeline, run_checks
 from nona.queries.simulation.sizes import MOST_CYCLE_JOBS, TAIL_WORK, RunSize, auto_warmup, largest_job_s
@@ -28,13 +28,13 @@ from nona.queries.simulation.workload import Workload
 from nona.queries.system import System
 
 AUTO = "auto"
-Engine = Callable[[System, Scheduler, Prepared, RunSize, OnProgress | None, Workload | None], RawRun]
+Engine = Callable[[System, Scheduler, SchedulerTables, RunSize, OnProgress | None, Workload | None], RawRun]
 
 
 def _simpy(
     system: System,
     scheduler: Scheduler,
-    prepared: Prepared,
+    prepared: SchedulerTables,
     size: RunSize,
     on_progress: OnProgress | None,
     _: Workload | None,
@@ -47,7 +47,7 @@ def _simpy(
 def _compiled(
     system: System,
     scheduler: Scheduler,
-    prepared: Prepared,
+    prepared: SchedulerTables,
     size: RunSize,
     on_progress: OnProgress | None,
     workload: Workload | None,
@@ -61,7 +61,7 @@ ENGINES: Mapping[str, Engine] = {"compiled": _compiled, "simpy": _simpy}
 
 
 def engine_named(name: str) -> str:
-    """The engine that runs when ``name`` is asked for: itself, or for ``auto`` what is ready.
+    """Return the engine that runs when ``name`` is asked for: itself, or for ``auto`` what is ready.
 
     Raises ``SimulationError`` for an unknown name.
     """
@@ -123,7 +123,7 @@ class RunOptions:
 def simulate_run(
     system: System,
     scheduler: Scheduler,
-    prepared: Prepared,
+    prepared: SchedulerTables,
     options: RunOptions = RunOptions(),
     on_progress: OnProgress | None = None,
 ) -> Records:
@@ -166,7 +166,7 @@ class RunTimes(NamedTuple):
 def job_times(
     system: System,
     scheduler: Scheduler,
-    prepared: Prepared,
+    prepared: SchedulerTables,
     options: RunOptions,
     workload: Workload | None = None,
 ) -> RunTimes:

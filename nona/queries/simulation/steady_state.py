@@ -110,7 +110,7 @@ def mser(values: ArrayLike) -> Truncation:
 
 
 def common_warmup(pilot: Mapping[str, Sequence[Records]], otherwise: int) -> Warmup:
-    """The latest cut of all schedulers, from pilot runs that were measured from their first job on.
+    """Return the latest cut of all schedulers, from pilot runs that were measured from their first job on.
 
     Overloaded schedulers have no steady state to wait for and no cut, and those that drop queries no series
     without gaps. If one has none, or its pilot was too short to tell, the warm-up is at least ``otherwise``
@@ -235,7 +235,9 @@ def jobs_of_cycle(classes: Rates) -> int:
 
 
 def part_run(classes: Rates, length_s: float, jobs: str = "jobs") -> str:
-    """The part of the longest cycle of the load that a run of this length covers; empty if it is whole.
+    """Return the part of the longest cycle of the load that a run of this length covers.
+
+    Empty if it is whole.
 
     >>> night = Arrivals("trace", times_s=tuple(range(9)), period_s=3600.0, scale_to_rate=False)
     >>> part_run([(night, 1.0)], 36.0)

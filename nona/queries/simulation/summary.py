@@ -38,24 +38,24 @@ from nona.core.statistics import (
     run_mean,
     too_few_jobs,
 )
-from nona.core.verdict import BEYOND, LEVELS, Counts, estimate_of, level_of, share_within
+from nona.core.verdict import BEYOND, LEVELS, HitCounts, estimate_of, level_of, share_within
 from nona.queries.results import (
-    Batches,
+    BatchSteps,
+    CompletionParts,
     Jct,
     JobCounts,
     ModelResult,
-    Parts,
     PrecisionReport,
     Resources,
     SchedulerResult,
 )
-from nona.queries.simulation.collected import PARTS, Tally, in_time, over_bound
+from nona.queries.simulation.collected import PARTS, JobSums, in_time, over_bound
 from nona.queries.simulation.records import Check, Records, State
 from nona.queries.simulation.steady_state import over_runs
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredJobs:
     """The jobs of one query class (``query``: its number; ``None``: all classes) in several runs.
 
     ``slo_s`` has the SLO of every class, or none.
@@ -87,7 +87,7 @@ class Measured:
             return (float("nan"),) * len(PARTS)
         return tuple(np.mean([parts / jobs for parts, jobs in totals], axis=0).tolist())
 
-    def batches(self) -> Batches | None:
+    def batches(self) -> BatchSteps | None:
         """Sizes of the batches that executors ran; ``None`` where they take one task at a time."""
         if self.runs[0].batch_sizes is None:
             return None
@@ -98,7 +98,7 @@ class Measured:
         total = int(counts.sum())
         if not total:
             return None
-        return Batches(
+        return BatchSteps(
             mean_size=float(counts @ np.arange(len(counts))) / total,
             sizes={size: int(n) / total for size, n in enumerate(counts.tolist()) if n},
             fill_wait_s=self.mean_parts_s()[PARTS.index("fill_wait")],
@@ -115,7 +115,7 @@ class Measured:
         ]
 
     def hit_rate(self) -> Estimate:
-        """The SLO hit rate, the mean over the runs; its interval as for verdicts on shares."""
+        """Return the SLO hit rate, the mean over the runs; its interval as for verdicts on shares."""
         mean = mean_interval(self.hit_rates()).mean
         if math.isnan(mean):
             return UNKNOWN
@@ -126,12 +126,12 @@ class Measured:
         return Estimate(mean=mean, ci95=found.ci95)
 
     def _over_slo(self, run: Records) -> Floats:
-        """Times over the SLOs of the recorded jobs of classes with one; ``inf`` where unfinished."""
+        """Return times over the SLOs of the recorded jobs of classes with one; ``inf`` where unfinished."""
         limits = np.array([np.nan if s is None else s for s in self.slo_s])[run.query]
         of = np.ones(len(limits), dtype=bool) if self.query is None else run.query == self.query
         return over_bound(run.completion_time_s[of], limits[of])
 
-    def _hit_counts(self) -> Counts:
+    def _hit_counts(self) -> HitCounts:
         """All jobs by their tallies; the levels are those of the recorded ones."""
         recorded = np.concatenate([self._over_slo(r) for r in self.runs])
         sums = [self._hit_sums(r.tally) for r in self.runs]
@@ -139,9 +139,9 @@ class Measured:
         beyond = max(1 - sum(hits) / max(sum(arrived), 1), BEYOND / max(sum(arrived), 1))
         levels = [level_of(recorded, min(1.0, factor * beyond)) for factor in LEVELS]
         late = tuple(tuple(self._late(r.tally, level) for r in self.runs) for level in levels)
-        return Counts(arrived, hits, late)
+        return HitCounts(arrived, hits, late)
 
-    def _late(self, tally: Tally, level: float) -> int:
+    def _late(self, tally: JobSums, level: float) -> int:
         """Jobs that take more than ``level`` times their SLO, or are not complete."""
         chosen = range(len(self.slo_s)) if self.query is None else (self.query,)
         slos = [(j, s) for j in chosen if (s := self.slo_s[j]) is not None]
@@ -149,7 +149,7 @@ class Measured:
         return above + sum(int(tally.arrived[j] - tally.completed[j]) for j, _ in slos)
 
     def percentile(self, percent: float, level: float = 0.95) -> Percentile:
-        """A percentile of the JCT with its interval, or why it is withheld."""
+        """Return a percentile of the JCT with its interval, or why it is withheld."""
         if all(r.every == 1 for r in self.runs):
             return percentile_interval([self._jct(r) for r in self.runs], percent, level)
         percentiles = [
@@ -181,17 +181,17 @@ class Measured:
         hits = np.where(np.isnan(limits), np.nan, in_time(late, limits).astype(float))
         return hits if self.query is None else hits[run.query == self.query]
 
-    def _sums(self, tally: Tally) -> tuple[float, float]:
+    def _sums(self, tally: JobSums) -> tuple[float, float]:
         chosen = slice(None) if self.query is None else slice(self.query, self.query + 1)
         return float(tally.total_s[chosen].sum()), float(tally.completed[chosen].sum())
 
-    def _hit_sums(self, tally: Tally) -> tuple[float, float]:
+    def _hit_sums(self, tally: JobSums) -> tuple[float, float]:
         counted = np.array([s is not None for s in self.slo_s])
         if self.query is not None:
             counted &= np.arange(len(counted)) == self.query
         return float(tally.hits[counted].sum()), float(tally.arrived[counted].sum())
 
-    def _sketched(self, tally: Tally, percent: float) -> float:
+    def _sketched(self, tally: JobSums, percent: float) -> float:
         sketch = tally.sketch() if self.query is None else tally.sketches[self.query]
         return sketch.quantile(percent / 100)
 
@@ -223,7 +223,7 @@ def link_utilizations(records: Sequence[Records]) -> tuple[tuple[str, float], ..
 SEVERITY: tuple[State, ...] = ("stable", "backlogged", "overloaded")
 PERCENTILES = (50, 95, 99)
 MOST_LINKS = 8  # of those with several
-NO_PARTS = Parts(compute=None, transfer=None, link_wait=None, server_wait=None)
+NO_PARTS = CompletionParts(compute=None, transfer=None, link_wait=None, server_wait=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,13 +257,13 @@ def summarize(
     _check(records, slo_s, names)
     first = records[0]
     worst = max(records, key=lambda r: SEVERITY.index(r.state))
-    all_jobs = Measured(records, slo_s)
+    all_jobs = MeasuredJobs(records, slo_s)
     offered = (_mean([r.offered[0] for r in records]), _mean([r.offered[1] for r in records]))
     result = SchedulerResult(
         jct_s=_jct(all_jobs, worst),
         parts_s=_parts(all_jobs, worst),
         models={
-            name: _model(Measured(records, slo_s, j), worst, slo)
+            name: _model(MeasuredJobs(records, slo_s, j), worst, slo)
             for j, (name, slo) in enumerate(zip(names, slo_s, strict=True))
         },
         slo_hit_rate=all_jobs.hit_rate() if any(s is not None for s in slo_s) else UNKNOWN,
@@ -315,7 +315,7 @@ def jct_difference(a: Sequence[Records], b: Sequence[Records], level: float = 0.
     if any(r.state == "overloaded" for r in (*a, *b)):
         return NO_DIFFERENCE
     a, b = _pairs(a, b)
-    x, y = Measured(a, ()), Measured(b, ())
+    x, y = MeasuredJobs(a, ()), MeasuredJobs(b, ())
     if len(a) == 1:
         return paired_jobs(x.jobs_jct()[0], y.jobs_jct()[0], level)
     return paired_difference(x.mean_jcts(), y.mean_jcts(), level)
@@ -333,7 +333,7 @@ def hit_rate_difference(
     if any(r.state == "overloaded" for r in (*a, *b)) and not _in_common(a, b):
         return NO_DIFFERENCE  # an overloaded one was stopped early
     a, b = _pairs(a, b)
-    x, y = Measured(a, slo_s), Measured(b, slo_s)
+    x, y = MeasuredJobs(a, slo_s), MeasuredJobs(b, slo_s)
     if len(a) == 1:
         return paired_jobs(x.jobs_hits()[0], y.jobs_hits()[0], level)
     return paired_difference(x.hit_rates(), y.hit_rates(), level)
@@ -367,7 +367,7 @@ def _check(records: Sequence[Records], slo_s: Sequence[float | None], names: Seq
         )
 
 
-def _jct(measured: Measured, worst: Records) -> Jct:
+def _jct(measured: MeasuredJobs, worst: Records) -> Jct:
     steady = worst.state != "overloaded"
     mean = measured.mean_jct() if steady else NO_INTERVAL
     withheld = "" if steady else "overloaded: there is no steady state"
@@ -385,16 +385,16 @@ def _jct(measured: Measured, worst: Records) -> Jct:
     )
 
 
-def _parts(measured: Measured, worst: Records) -> Parts:
+def _parts(measured: MeasuredJobs, worst: Records) -> CompletionParts:
     if worst.state == "overloaded":
         return NO_PARTS
     parts: dict[str, float | None] = dict(zip(PARTS, measured.mean_parts_s(), strict=True))
     if worst.batch_sizes is None:
         parts["fill_wait"] = None
-    return Parts(**parts)
+    return CompletionParts(**parts)
 
 
-def _model(measured: Measured, worst: Records, slo_s: float | None) -> ModelResult:
+def _model(measured: MeasuredJobs, worst: Records, slo_s: float | None) -> ModelResult:
     jct = _jct(measured, worst)
     return ModelResult(
         jct_s=jct.mean,
@@ -439,7 +439,7 @@ def relative_bound(target: float) -> float:
 
 
 def precision_of(means: Mapping[str, ArrayLike], target: float, overloaded: Sequence[str]) -> PrecisionReport:
-    """The precision of replication means; those of ``overloaded`` schedulers do not count.
+    """Return the precision of replication means; those of ``overloaded`` schedulers do not count.
 
     >>> precision_of({"a": [1.0, 1.1], "b": [1.0, 1.0]}, 0.1, ()).not_reached
     ('a',)
@@ -501,7 +501,7 @@ def run_to_precision(
             records[name] = records.get(name, ()) + more
         done = wanted
         overloaded = [n for n, rs in records.items() if any(r.state == "overloaded" for r in rs)]
-        means = {n: Measured(rs, ()).mean_jcts() for n, rs in records.items()}
+        means = {n: MeasuredJobs(rs, ()).mean_jcts() for n, rs in records.items()}
         precision = precision_of(means, target, overloaded)
         if not precision.not_reached or done == at_most:
             return records, precision

@@ -18,7 +18,7 @@ import numpy as np
 from nona.core.arrays import Floats, Ints
 from nona.core.errors import SimulationError
 from nona.core.random_streams import RandomStreams
-from nona.queries.system import QueryClass, Stream, System
+from nona.queries.system import BackgroundStream, QueryClass, System
 from nona.scenario.arrivals import CHUNK, arrival_chunks
 
 BLOCK = 512
@@ -36,14 +36,18 @@ def gamma_draws(rng: np.random.Generator, scv: float, size: int) -> Floats:
     return rng.exponential(1.0, size) if scv == 1 else rng.gamma(1 / scv, scv, size)
 
 
-def background_items(stream: Stream, streams: RandomStreams, *name: str) -> Iterator[tuple[float, float]]:
+def background_items(
+    stream: BackgroundStream, streams: RandomStreams, *name: str
+) -> Iterator[tuple[float, float]]:
     """Endless (arrival instant in s, service in the stream's unit) of one resource's background."""
     for times, services in background_blocks(stream, streams, *name):
         yield from zip(times.tolist(), services.tolist(), strict=True)
 
 
-def background_blocks(stream: Stream, streams: RandomStreams, *name: str) -> Iterator[tuple[Floats, Floats]]:
-    """The same in blocks, so memory is bounded: Poisson arrivals, gamma services.
+def background_blocks(
+    stream: BackgroundStream, streams: RandomStreams, *name: str
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield the same in blocks, so memory is bounded: Poisson arrivals, gamma services.
 
     Ends at once when there is no background.
     """
@@ -59,7 +63,7 @@ def background_blocks(stream: Stream, streams: RandomStreams, *name: str) -> Ite
 
 
 def link_background(
-    stream: Stream, streams: RandomStreams, name: Sequence[str], capacity: float
+    stream: BackgroundStream, streams: RandomStreams, name: Sequence[str], capacity: float
 ) -> Iterator[tuple[float, float]]:
     """The background of a link of ``capacity`` (bytes/s): (arrival instant, seconds of the link) each."""
     for arrival, size in background_items(stream, streams, *name):
@@ -67,9 +71,9 @@ def link_background(
 
 
 def link_blocks(
-    stream: Stream, streams: RandomStreams, name: Sequence[str], capacity: float
+    stream: BackgroundStream, streams: RandomStreams, name: Sequence[str], capacity: float
 ) -> Iterator[tuple[Floats, Floats]]:
-    """The same in blocks."""
+    """Yield the same in blocks."""
     for times, sizes in background_blocks(stream, streams, *name):
         yield times, sizes / capacity
 
@@ -177,7 +181,7 @@ WIDTH = (
 
 
 @dataclass(frozen=True, slots=True)
-class Jobs:
+class JobChunk:
     """A chunk of jobs in order of (arrival, class).
 
     ``services`` holds a multiplier of mean 1 for every task: those of job i begin at ``offsets[i]``,
@@ -206,7 +210,7 @@ class Jobs:
 
 
 def stream_names(queries: tuple[QueryClass, ...]) -> tuple[str, ...]:
-    """A name for each class's streams: its own, numbered where two classes share one.
+    """Return a name for each class's streams: its own, numbered where two classes share one.
 
     Random streams follow the name, so a class keeps its arrivals when another is added.
     """
@@ -219,7 +223,7 @@ def stream_names(queries: tuple[QueryClass, ...]) -> tuple[str, ...]:
 
 
 def _stream(query: QueryClass, name: str) -> tuple[str, ...]:
-    """The name of the stream of a class's arrivals; classes that replay one window share theirs."""
+    """Return the name of the stream of a class's arrivals; classes that replay one window share theirs."""
     return ("window of a trace", query.arrivals.trace) if query.arrivals.trace else (name,)
 
 
@@ -275,7 +279,7 @@ class Workload:
         blocks = -(-uniforms_per_job // WIDTH)
         self._uniforms = [self.streams.generator("uniforms", str(b)) for b in range(blocks)]
 
-    def chunks(self) -> Iterator[Jobs]:
+    def chunks(self) -> Iterator[JobChunk]:
         """Endless chunks of jobs, from the first one."""
         return self._from_start("jobs", self.uniforms_per_job, self._draw_jobs)
 
@@ -298,7 +302,7 @@ class Workload:
         # A copy of an iterator of tee begins where that stands: here at the first item.
         return copy(self._kept[kind, number])
 
-    def _draw_jobs(self) -> Iterator[Jobs]:
+    def _draw_jobs(self) -> Iterator[JobChunk]:
         for times, queries in self._merged():
             offsets, drawn, begin = np.full(len(times), -1), [np.empty(0)], 0
             for q in np.unique(queries).tolist():
@@ -307,7 +311,7 @@ class Workload:
                     drawn.append(source.draw(len(places)))
                     offsets[places] = begin + source.tasks * np.arange(len(places))
                     begin += len(drawn[-1])
-            yield Jobs(times, queries, np.concatenate(drawn), offsets, self._draw_uniforms(len(times)))
+            yield JobChunk(times, queries, np.concatenate(drawn), offsets, self._draw_uniforms(len(times)))
 
     def _draw_uniforms(self, n: int) -> Floats:
         if not self._uniforms:

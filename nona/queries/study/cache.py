@@ -39,7 +39,7 @@ class Recent(Generic[T]):
         return key in self._held
 
     def get(self, key: str, make: Callable[[], T]) -> T:
-        """The entry ``key``, made if missing; errors of ``make`` are raised and leave no entry."""
+        """Return the entry ``key``, made if missing; errors of ``make`` are raised and leave no entry."""
         if key not in self._held:
             self._held[key] = make()
         self._held.move_to_end(key)
@@ -60,7 +60,7 @@ class StudyCache:
         self._rehearsed = Recent[tuple[Placement | None, Any]](REHEARSED)
 
     def rehearsed(self, key: str, placement: Placement | None, make: Callable[[], T]) -> T:
-        """The choice of ``make`` for that key and that very placement, kept with it."""
+        """Return the choice of ``make`` for that key and that very placement, kept with it."""
         chosen: T = self._rehearsed.get(f"{key} {id(placement)}", lambda: (placement, make()))[1]
         return chosen
 
@@ -79,13 +79,13 @@ def once_per_model(scenario: Scenario, make: Callable[[WorkloadRow], T]) -> tupl
 
 
 def batch_key(row: WorkloadRow, scenario: Scenario) -> tuple[int, float]:
-    """The batching of a row as far as times depend on it."""
+    """Return the batching of a row as far as times depend on it."""
     spec = scenario.batching_of(row)
     return (1, 0.0) if spec is None else (spec.largest, spec.per_query)
 
 
 def model_key(row: WorkloadRow, scenario: Scenario, sources: Sources) -> str:
-    """The key of a read, costed and contracted model: rates and counts are not part of it."""
+    """Return the key of a read, costed and contracted model: rates and counts are not part of it."""
     cluster, cost = scenario.cluster, scenario.cost
     return _digest(
         row.model,
@@ -101,7 +101,7 @@ def model_key(row: WorkloadRow, scenario: Scenario, sources: Sources) -> str:
 
 
 def study_key(scenario: Scenario, sources: Sources) -> str:
-    """The key of a prepared study and its placement, including the content of its files."""
+    """Return the key of a prepared study and its placement, including the content of its files."""
     data, names = (
         scenario.model_dump(mode="json"),
         file_names(scenario, "model", "config", "trace", "measured"),
@@ -115,7 +115,10 @@ def _given(model: str, scenario: Scenario) -> object:
 
 
 def _content(model: str, scenario: Scenario, sources: Sources) -> str:
-    """A digest of a model's source; a sample is known by its name, as its file ships with the program."""
+    """Return a digest of a model's source.
+
+    A sample is known by its name, as its file ships with the program.
+    """
     if model in scenario.models:
         return _digest("inline", scenario.models[model])
     return "sample" if sources.is_sample(model) else _file(model, sources)

@@ -12,7 +12,7 @@ from nona.queries.chart_data import SimulationOutcome
 from nona.queries.report.report import job_table
 from nona.queries.report.timeline import chrome_trace, trace_text
 from nona.queries.simulation.records import Records
-from nona.queries.study.preparation import Study
+from nona.queries.study.preparation import PreparedSystem
 from nona.queries.study.simulation import SimulationResult
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Runs = Mapping[str, Sequence[Records]]
 
 
 def write_simulation(
-    folder: Path, study: Study, result: SimulationResult, outcome: SimulationOutcome
+    folder: Path, study: PreparedSystem, result: SimulationResult, outcome: SimulationOutcome
 ) -> None:
     """Job tables, report and trace of a simulation in ``folder``, under the names above.
 
@@ -48,7 +48,7 @@ def write_records(path: Path, runs: Runs, names: Sequence[str]) -> None:
     write_job_table(path, job_table((r for records in runs.values() for r in records), names))
 
 
-def write_trace(path: Path, study: Study, runs: Runs) -> None:
+def write_trace(path: Path, study: PreparedSystem, runs: Runs) -> None:
     """The first jobs of every scheduler in Chrome's trace-event format.
 
     Raises ``ReportError`` when the file cannot be written.

@@ -10,7 +10,7 @@ from nona.models.cost.costed import CostedGraph, sigma_of
 from nona.models.graph.node_link import to_node_link
 from nona.models.report import provenance_shares
 from nona.models.times_report import given_times
-from nona.queries.study.preparation import Study
+from nona.queries.study.preparation import PreparedSystem
 from nona.queries.study.rows import batching_warnings
 from nona.scenario.lookup import is_file
 from nona.scenario.provenance import about_scenario
@@ -19,13 +19,13 @@ from nona.scenario.schema import Scenario
 MOST_MODEL_CHARACTERS = 100_000  # of JSON: what a report can carry beside its figures
 
 
-def about(study: Study, made_at: str) -> About:
-    """The provenance in an export; model files are embedded up to ``MOST_MODEL_CHARACTERS``."""
+def about(study: PreparedSystem, made_at: str) -> About:
+    """Return the provenance in an export; model files are embedded up to ``MOST_MODEL_CHARACTERS``."""
     return about_scenario(study.scenario, _with_models(study), made_at)
 
 
-def _with_models(study: Study) -> Scenario:
-    """The study's scenario with its model files embedded, in order, up to a size limit."""
+def _with_models(study: PreparedSystem) -> Scenario:
+    """Return the study's scenario with its model files embedded, in order, up to a size limit."""
     scenario, room = study.scenario, MOST_MODEL_CHARACTERS
     models = dict(scenario.models)
     for row, prepared in zip(scenario.workload, study.models, strict=True):
@@ -38,7 +38,7 @@ def _with_models(study: Study) -> Scenario:
     return scenario.model_copy(update={"models": models})
 
 
-def model_facts(study: Study) -> dict[str, ModelFacts]:
+def model_facts(study: PreparedSystem) -> dict[str, ModelFacts]:
     """Label of each row of the workload → times of its model, their origin and uncertainty."""
     return {
         name: ModelFacts.like(

@@ -16,7 +16,7 @@ from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.study.facts import about, model_facts
 from nona.queries.study.placement_outcome import full_report
 from nona.queries.study.placements import predictions
-from nona.queries.study.preparation import Study
+from nona.queries.study.preparation import PreparedSystem
 from nona.queries.study.simulation import SimulationResult
 from nona.scenario.arrivals import effective_rate
 
@@ -24,7 +24,7 @@ TIMELINE_JOBS = 10  # of each scheduler, for Gantt charts and traces
 
 
 def simulation_outcome(
-    study: Study,
+    study: PreparedSystem,
     result: SimulationResult,
     made_at: str,
     predicted: Mapping[str, float | None] | None = None,
@@ -52,13 +52,13 @@ def simulation_outcome(
     )
 
 
-def cautions_of(study: Study) -> tuple[str, ...]:
+def cautions_of(study: PreparedSystem) -> tuple[str, ...]:
     """Collect cautions about the scenario's schedulers, e.g. that one was not trained on such a system."""
     cautions = (get_scheduler(s.name).cautions for s in study.scenario.schedulers)
     return tuple(line for of in cautions if of is not None for line in of(study.system))
 
 
-def off_ranges(study: Study, report: SimulationReport) -> dict[str, OffRange]:
+def off_ranges(study: PreparedSystem, report: SimulationReport) -> dict[str, OffRange]:
     """Scheduler → the range of its mean if the workload's modelled task times are off."""
     rates = [effective_rate(q.arrivals, q.rate) for q in study.system.queries]
     error = times_error(list(model_facts(study).values()), rates)
@@ -66,7 +66,7 @@ def off_ranges(study: Study, report: SimulationReport) -> dict[str, OffRange]:
 
 
 def simulated_run(
-    prepared: Study, result: SimulationResult, outcome: SimulationOutcome, live: LiveRun
+    prepared: PreparedSystem, result: SimulationResult, outcome: SimulationOutcome, live: LiveRun
 ) -> SimulatedRun:
     """The run whose ``outcome`` is that of :func:`~nona.queries.study.outcome.simulation_outcome`."""
     return SimulatedRun(

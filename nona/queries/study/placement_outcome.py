@@ -13,13 +13,13 @@ from nona.queries.report.placement.text import parts_of
 from nona.queries.report.times_off import MeanParts, mean_if_off, times_error
 from nona.queries.study.facts import about, model_facts
 from nona.queries.study.placements import Comparison, compare
-from nona.queries.study.preparation import Study
+from nona.queries.study.preparation import PreparedSystem
 from nona.queries.study.tested_range import untested
 from nona.queries.system import System
 
 
 def placement_outcome(
-    study: Study, placement: Placement, made_at: str, comparison: Comparison | None = None
+    study: PreparedSystem, placement: Placement, made_at: str, comparison: Comparison | None = None
 ) -> PlacementOutcome:
     """All displayed data of a placement, with local and spread for comparison.
 
@@ -42,7 +42,7 @@ def placement_outcome(
 
 
 def _if_times_off(system: System, report: PlacementReport, models: Sequence[ModelFacts]) -> OffRange | None:
-    """The range of the mean if modelled times are off; what joins add counts as computing."""
+    """Return the range of the mean if modelled times are off; what joins add counts as computing."""
     parts, rates = parts_of(report).values(), [q.rate for q in system.queries]
     mean_s = report.simulated.mean
     if not parts or mean_s is None:
@@ -60,7 +60,7 @@ def _if_times_off(system: System, report: PlacementReport, models: Sequence[Mode
     return mean_if_off(whole, times_error(models, rates))
 
 
-def full_report(study: Study, placement: Placement) -> PlacementReport:
-    """The report on a simulated placement, with a warning where the formula was not tested."""
+def full_report(study: PreparedSystem, placement: Placement) -> PlacementReport:
+    """Return the report on a simulated placement, with a warning where the formula was not tested."""
     warning = untested(study.system, placement.prediction)
     return placement_report(study.system, placement, warning)

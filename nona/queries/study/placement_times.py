@@ -71,7 +71,7 @@ def figures_of(system: System, runs: Sequence[RunTimes]) -> SimulatedPlacement:
 
 
 def simulated(system: System, placement: Placement) -> Placement:
-    """The placement with simulated figures."""
+    """Return the placement with simulated figures."""
     return replace(placement, simulated=simulated_figures(system, placement.queries, placement.class_shares))
 
 

@@ -12,7 +12,7 @@ from nona.queries.placement.result import Placement
 from nona.queries.study.cache import StudyCache
 from nona.queries.study.placement_times import simulated
 from nona.queries.study.placing import OnBetter, OnPlacing, place_system
-from nona.queries.study.preparation import Study
+from nona.queries.study.preparation import PreparedSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Comparison:
 
 
 def place(
-    study: Study,
+    study: PreparedSystem,
     cache: StudyCache | None = None,
     check: Callable[[], None] = do_nothing,
     on_better: OnBetter = do_nothing,
@@ -48,18 +48,18 @@ def place(
     return cache.placements.get(f"quick {key}" if quick and key not in cache.placements else key, solved)
 
 
-def is_solved(study: Study, cache: StudyCache) -> bool:
+def is_solved(study: PreparedSystem, cache: StudyCache) -> bool:
     """Return whether the cache has the placement from an earlier solve."""
     return bool(study.key) and study.key in cache.placements
 
 
-def compare(study: Study, placement: Placement) -> Comparison:
+def compare(study: PreparedSystem, placement: Placement) -> Comparison:
     """Local and spread, simulated, for comparison with a placement."""
     others = (steady_local(study), steady_spread(study))
     return Comparison(placement, *(None if p is None else simulated(study.system, p) for p in others))
 
 
-def steady_local(study: Study) -> Placement | None:
+def steady_local(study: PreparedSystem) -> Placement | None:
     """All tasks local; ``None`` if a uniform draw of executors overloads some of them."""
     try:
         return local_placement(study.system)
@@ -67,7 +67,7 @@ def steady_local(study: Study) -> Placement | None:
         return None
 
 
-def steady_spread(study: Study) -> Placement | None:
+def steady_spread(study: PreparedSystem) -> Placement | None:
     """All tasks spread; ``None`` if that overloads link or executors: no steady state."""
     try:
         spread = spread_placement(study.system)
@@ -76,7 +76,7 @@ def steady_spread(study: Study) -> Placement | None:
     return spread if spread.prediction.is_steady else None
 
 
-def predictions(study: Study, placement: Placement | None) -> dict[str, float | None]:
+def predictions(study: PreparedSystem, placement: Placement | None) -> dict[str, float | None]:
     """Scheduler of the scenario → predicted mean JCT (s), for those with a prediction.
 
     ``None`` where there is no steady state; ``placement`` is what ``nona`` samples from. Where executors

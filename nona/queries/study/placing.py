@@ -28,9 +28,18 @@ from nona.core.document import Estimate
 from nona.core.errors import NonaError, PlacementError
 from nona.core.experiments import do_nothing
 from nona.queries.placement.capacity import allowed_classes, check_feasible, default_shares, loads_of
-from nona.queries.placement.model import Known
+from nona.queries.placement.model import DrawnCandidates
 from nona.queries.placement.prediction import link_utilization, predict
-from nona.queries.placement.proposals import ALL, Candidate, Group, choices, groups_of, mixtures, same, starts
+from nona.queries.placement.proposals import (
+    ALL,
+    Candidate,
+    EqualSubgraphs,
+    choices,
+    groups_of,
+    mixtures,
+    same,
+    starts,
+)
 from nona.queries.placement.result import Objective, Placement
 from nona.queries.placement.results import Prediction, SearchStep, SimulatedPlacement
 from nona.queries.placement.shares import is_choice, starting_shares
@@ -38,7 +47,7 @@ from nona.queries.placement.solve import solve
 from nona.queries.schedulers.sampling import NONA
 from nona.queries.schedulers.sampling_tables import build_tables
 from nona.queries.study.placement_times import figures_of, simulated_figures
-from nona.queries.study.race import ROUNDS, Budget, Contender, Goal, Outcome, Race
+from nona.queries.study.race import ROUNDS, Contender, EventBudget, Goal, Race, RaceResult
 from nona.queries.system import System
 
 Stage = Literal["formula", "simulation"]
@@ -142,11 +151,11 @@ class _Search:
         self.system, self.objective, self.quick = system, objective, quick
         self._check, self._on_better, self._on_progress = check, on_better, on_progress
         goal: Goal = "slo" if objective == "slo" else "mean-jct"
-        self._budget = Budget(QUICK_EVENTS if quick else EVENTS)
+        self._budget = EventBudget(QUICK_EVENTS if quick else EVENTS)
         self._race = Race(system, self._budget, goal, check, self._after_run)
         self._runs, self._compared = 0, 0
         self._formula: Placement | None = None
-        self._known: dict[bytes, Known] = {}
+        self._known: dict[bytes, DrawnCandidates] = {}
         self._lead: tuple[float, float] | None = None
         self._best: Candidate | None = None
         self._second: Candidate | None = None
@@ -154,7 +163,7 @@ class _Search:
         self._beaten: set[str] = set()  # those that all know, where they were far behind
 
     def run(self) -> Candidate:
-        """The best candidate."""
+        """Return the best candidate."""
         self._on_progress(PlacingProgress("simulation"))
         if self.objective == "formula" or self.system.total_rate <= 0:
             return self._solved() or self._start()
@@ -179,7 +188,7 @@ class _Search:
         return best
 
     def _start(self) -> Candidate:
-        """The best of the presets, and of the sensible shares of the executor classes."""
+        """Return the best of the presets, and of the sensible shares of the executor classes."""
         shares = sensible_shares(self.system)
         best = self._compete(starts(self.system, shares[0]), rounds=_FIRST_ROUNDS)
         if len(shares) > 1 and not self.quick:
@@ -187,15 +196,18 @@ class _Search:
         return best
 
     def _solved(self) -> Candidate | None:
-        """The formula's optimum; ``None`` where executors batch, which the formula does not know."""
+        """Return the formula's optimum; ``None`` where executors batch, which the formula does not know."""
         if self.system.batches:
             return None
         self._check()
         self._formula = solve(self.system)
         return Candidate("formula", self._formula.queries, self._formula.class_shares)
 
-    def _others(self, group: Group, best: Candidate) -> list[Candidate]:
-        """The best candidate with another configuration of ``group``; many are ordered by the formula."""
+    def _others(self, group: EqualSubgraphs, best: Candidate) -> list[Candidate]:
+        """Return the best candidate with another configuration of ``group``.
+
+        Many are ordered by the formula.
+        """
         rows = choices(self.system, group, best.queries)
         some = rows[:: -(-len(rows) // MOST_PREDICTED)]  # evenly, of the moves of a wide interior
         tried = [Candidate("move", group.placed(best.queries, row), best.shares) for row in some]
@@ -228,7 +240,7 @@ class _Search:
             NONA, build_tables(self.system, candidate.queries, shares=candidate.shares, aligned=True)
         )
 
-    def _take(self, order: Sequence[Candidate], outcome: Outcome) -> None:
+    def _take(self, order: Sequence[Candidate], outcome: RaceResult) -> None:
         lead, value = outcome.lead, outcome.best.mean
         for candidate, trial in zip(order[1:], outcome.order[1:], strict=True):
             if candidate.origin in _KNOWN and self._race.is_far_behind(trial, outcome.best):
@@ -247,9 +259,9 @@ class _Search:
         known = self._known_of(candidate.shares)
         return link_utilization(self.system, candidate.queries, candidate.shares, known) < _FULL
 
-    def _known_of(self, shares: Floats | None) -> Known:
+    def _known_of(self, shares: Floats | None) -> DrawnCandidates:
         key = b"" if shares is None else shares.tobytes()
-        return self._known.setdefault(key, Known(self.system, shares))
+        return self._known.setdefault(key, DrawnCandidates(self.system, shares))
 
     def _predicted_s(self, candidate: Candidate) -> float:
         prediction = self.predicted(candidate)
@@ -263,7 +275,7 @@ class _Search:
             return None
 
     def placement(self, candidate: Candidate) -> Placement:
-        """The candidate as a placement, with figures of new runs.
+        """Return the candidate as a placement, with figures of new runs.
 
         Raises ``PlacementError`` where executors are overloaded.
         """
@@ -307,7 +319,7 @@ class _Search:
 
 
 def _figure(placement: Placement) -> float:
-    """What the objective of a placement counts, by its figures."""
+    """Return what the objective of a placement counts, by its figures."""
     misses = placement.simulated.misses if placement.simulated and placement.objective == "slo" else None
     return placement.objective_s if misses is None else misses
 
@@ -337,7 +349,7 @@ def sensible_shares(system: System) -> list[Floats | None]:
 
 
 def _other_shares(system: System, best: Candidate) -> Iterator[Candidate]:
-    """The best candidate with part of a query class's draws moved to another executor class."""
+    """Yield the best candidate with part of a query class's draws moved to another executor class."""
     allowed = allowed_classes(system)
     if not is_choice(system, allowed):
         return

@@ -22,17 +22,17 @@ from nona.models.cost.stated import measured_warnings
 from nona.models.prepared import PreparedModel, prepare_model
 from nona.models.times_report import LEVEL, TAKEN, no_verdict
 from nona.queries.placement.link_routes import link_between
-from nona.queries.placement.messages import Link
+from nona.queries.placement.messages import PlacementLink
 from nona.queries.study.cache import StudyCache, batch_key, model_key, once_per_model, study_key
 from nona.queries.study.rows import batching_of, given_graph, held_bytes, memory_problem
 from nona.queries.study.traffic import arrivals_of, network_background, topology_of
-from nona.queries.system import NO_BACKGROUND, QueryClass, Stream, System
+from nona.queries.system import NO_BACKGROUND, BackgroundStream, QueryClass, System
 from nona.scenario.arrivals import effective_rate
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario, WorkloadRow
 
 
-def placement_link(cluster: Cluster) -> Link:
+def placement_link(cluster: Cluster) -> PlacementLink:
     """The link between the cluster's servers, with the route over cards and racks where it has them."""
     network = cluster.network
     servers = np.bincount([e.server for e in cluster.executors], minlength=cluster.servers)
@@ -53,7 +53,7 @@ _NO_SOURCES = Sources()
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class PreparedSystem:
     """A prepared scenario: its cluster, its models, and the system they form.
 
     ``key`` stands for all that a placement depends on; empty when prepared without a cache.
@@ -66,7 +66,9 @@ class Study:
     key: str = ""
 
 
-def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCache | None = None) -> Study:
+def prepare(
+    scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCache | None = None
+) -> PreparedSystem:
     """Read, cost, contract and decompose every model of a scenario.
 
     With a ``cache`` the models that it knows by their content are taken from there.
@@ -95,7 +97,7 @@ def prepare(scenario: Scenario, sources: Sources = _NO_SOURCES, cache: StudyCach
     rows = zip(scenario.labels, map(scenario.batching_of, scenario.workload), models, strict=True)
     if problems := [line for row in rows if (line := memory_problem(*row, cluster.classes))]:
         raise BatchMemoryError(problems)
-    return Study(scenario, cluster, models, _system(scenario, cluster, models, sources), key)
+    return PreparedSystem(scenario, cluster, models, _system(scenario, cluster, models, sources), key)
 
 
 def _check_measured(
@@ -143,7 +145,7 @@ def _letters(name: str) -> str:
     return "".join(filter(str.isalnum, name.lower()))
 
 
-def check_counted(study: Study) -> None:
+def check_counted(study: PreparedSystem) -> None:
     """Refuse to decide where much of a model's work is not known.
 
     Raises ``ScenarioError`` in one line for each such model.
@@ -206,10 +208,12 @@ def _system(
         capacity=link.capacity,
         latency_s=link.latency_s,
         discipline=link.discipline,
-        background_compute=Stream(
+        background_compute=BackgroundStream(
             compute.utilization / compute.mean_service, compute.mean_service, compute.scv
         ),
-        background_network=background if topology else reduce(Stream.beside, others.values(), background),
+        background_network=background
+        if topology
+        else reduce(BackgroundStream.beside, others.values(), background),
         queries=tuple(
             QueryClass(
                 name=label,
@@ -234,8 +238,8 @@ def _system(
     )
 
 
-def _messages_of_others(scenario: Scenario, sources: Sources) -> Mapping[str, Stream]:
-    """The messages of other families over each link, by its name."""
+def _messages_of_others(scenario: Scenario, sources: Sources) -> Mapping[str, BackgroundStream]:
+    """Return the messages of other families over each link, by its name."""
     others = [load(f.messages) for f in families() if f.messages and getattr(scenario, f.name)]
     return ChainMap(*(messages(scenario, sources) for messages in others))
 
@@ -243,7 +247,7 @@ def _messages_of_others(scenario: Scenario, sources: Sources) -> Mapping[str, St
 Times = Literal["short", "stated", "long"]
 
 
-def with_times_off(study: Study, times: Literal["short", "long"]) -> Study:
+def with_times_off(study: PreparedSystem, times: Literal["short", "long"]) -> PreparedSystem:
     """The study with every modelled time at the lower or the upper end of its interval.
 
     All errors are taken to have the same sign, as those of one cost model share their cause: that is the

@@ -28,7 +28,7 @@ from nona.core.arrays import Floats
 from nona.core.errors import SimulationError
 from nona.core.experiments import do_nothing
 from nona.core.statistics import Interval, overlapping_batch_means
-from nona.queries.schedulers.base import Prepared, Scheduler
+from nona.queries.schedulers.base import Scheduler, SchedulerTables
 from nona.queries.simulation.collected import over_bound
 from nona.queries.simulation.run import AUTO, RunOptions, RunTimes, engine_named, job_times
 from nona.queries.simulation.workload import Kept, Workload
@@ -55,11 +55,11 @@ class Contender:
     """A candidate: a scheduler with its tables."""
 
     scheduler: Scheduler
-    prepared: Prepared
+    prepared: SchedulerTables
 
 
 @dataclass(slots=True)
-class Budget:
+class EventBudget:
     """The work that is left, in events: task starts and background arrivals."""
 
     whole: float
@@ -75,7 +75,7 @@ class Budget:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class RaceCandidate:
     """A candidate, and its runs, round after round, of which ``goal`` counts the jobs.
 
     ``slo_s``: of each query class, ``nan`` where it has none.
@@ -117,20 +117,20 @@ class Trial:
         """Mean score over all jobs; infinite without a steady state."""
         return math.inf if self.failed or not len(self.scores) else float(self.scores.mean())
 
-    def gain_over(self, other: Trial, level: float = 0.95) -> Interval:
+    def gain_over(self, other: RaceCandidate, level: float = 0.95) -> Interval:
         """By how much the score of this one is better, with its interval, by the jobs that both have."""
         return _difference(other.scores, self.scores, level)
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class RaceResult:
     """The candidates, the best first, the others by when they left; ``first`` was given first."""
 
-    order: tuple[Trial, ...]
-    first: Trial
+    order: tuple[RaceCandidate, ...]
+    first: RaceCandidate
 
     @property
-    def best(self) -> Trial:
+    def best(self) -> RaceCandidate:
         """The winner."""
         return self.order[0]
 
@@ -163,7 +163,7 @@ class Race:
     def __init__(
         self,
         system: System,
-        budget: Budget,
+        budget: EventBudget,
         goal: Goal = "mean-jct",
         check: Callable[[], None] = do_nothing,
         on_run: Callable[[], None] = do_nothing,
@@ -179,14 +179,17 @@ class Race:
         self._first_jobs = max(round(EVENTS / slower / events), FEWEST)
         self._races = 0
 
-    def run(self, contenders: Sequence[Contender], rounds: int = ROUNDS) -> Outcome:
+    def run(self, contenders: Sequence[Contender], rounds: int = ROUNDS) -> RaceResult:
         """Let these candidates race for ``rounds`` at most, with random numbers of their own.
 
         Raises ``SimulationError`` without a candidate.
         """
         if not contenders:
             raise SimulationError("Race: there is no candidate; give at least one.")
-        trials, gone = [Trial(c, self.goal, self.system.slo_s) for c in contenders], list[Trial]()
+        trials, gone = (
+            [RaceCandidate(c, self.goal, self.system.slo_s) for c in contenders],
+            list[RaceCandidate](),
+        )
         first = trials[0]
         self._races += 1
         floor = max(self.budget.left - MOST, 0.0)
@@ -200,9 +203,9 @@ class Race:
             trials = kept
             if len(trials) == 1 or self.budget.left <= floor:
                 break
-        return Outcome((*trials, *gone), first)
+        return RaceResult((*trials, *gone), first)
 
-    def _add(self, trial: Trial, jobs: int, replication: int, drawn: Kept) -> None:
+    def _add(self, trial: RaceCandidate, jobs: int, replication: int, drawn: Kept) -> None:
         self.check()
         warmup = min(jobs // 2, 1000)
         options = RunOptions(
@@ -218,8 +221,8 @@ class Race:
         self.budget.left -= self._start + self._cost * (jobs + warmup)
         self.on_run()
 
-    def _kept(self, trials: Sequence[Trial]) -> list[Trial]:
-        """The best, and those of the better half that may still turn out to be better."""
+    def _kept(self, trials: Sequence[RaceCandidate]) -> list[RaceCandidate]:
+        """Return the best, and those of the better half that may still turn out to be better."""
         best = trials[0]
         kept = [best]
         for trial in trials[1 : max((len(trials) + 1) // 2, FEW)]:
@@ -230,12 +233,12 @@ class Race:
                 kept.append(trial)
         return kept
 
-    def is_far_behind(self, trial: Trial, best: Trial) -> bool:
+    def is_far_behind(self, trial: RaceCandidate, best: RaceCandidate) -> bool:
         """Whether a candidate certainly is worse than the best one by more than three times :meth:`same`."""
         return trial.failed or best.gain_over(trial, CLEAR).low > 3 * self.same(best.mean)
 
     def same(self, value: float) -> float:
-        """A difference that does not matter beside ``value``."""
+        """Return a difference that does not matter beside ``value``."""
         return SAME[self.goal] * (value if self.goal == "mean-jct" else 1.0)
 
 

@@ -13,16 +13,16 @@ from typing import Any
 
 from nona.core.experiments import do_nothing
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import Prepared, Scheduler
+from nona.queries.schedulers.base import Scheduler, SchedulerTables
 from nona.queries.schedulers.registry import get_scheduler
-from nona.queries.study.race import Budget, Contender, Race
+from nona.queries.study.race import Contender, EventBudget, Race
 from nona.queries.system import System
 
 ROUNDS = 4
 QUICK_ROUNDS = 2  # where an answer is wanted at once
 _EVENTS = 4_000_000  # of all races
 
-Chosen = tuple[Scheduler, Prepared]
+Chosen = tuple[Scheduler, SchedulerTables]
 
 
 def rehearsed(
@@ -33,7 +33,7 @@ def rehearsed(
     check: Callable[[], None] = do_nothing,
     rounds: int = ROUNDS,
 ) -> Chosen:
-    """A scheduler and its tables, by the fastest of its ``rehearsals`` unless ``options`` settle them.
+    """Return a scheduler and its tables, by the fastest of its ``rehearsals`` unless ``options`` settle them.
 
     ``placement`` goes to schedulers that need one; the race has ``rounds``.
     """
@@ -46,11 +46,11 @@ def rehearsed(
         own = way.options if way.decided_by else {**options, **way.options}
         named = replace(decides, name=scheduler.name)
         contenders.append(Contender(named, _prepared(system, decides, placement, own)))
-    best = Race(system, Budget(_EVENTS), check=check).run(contenders, rounds).best.contender
+    best = Race(system, EventBudget(_EVENTS), check=check).run(contenders, rounds).best.contender
     return best.scheduler, best.prepared
 
 
 def _prepared(
     system: System, scheduler: Scheduler, placement: Placement | None, options: Mapping[str, Any]
-) -> Prepared:
+) -> SchedulerTables:
     return scheduler.prepare(system, placement if scheduler.needs_placement else None, options)

@@ -20,7 +20,7 @@ from nona.scenario.schema import CostSpec
 
 
 def given_graph(graph: ModelGraph, name: str, cost: CostSpec, own: Mapping[str, Device]) -> ModelGraph:
-    """The model called ``name`` in a scenario, its stated times on the devices that ``cost`` says.
+    """Return the model called ``name`` in a scenario, its stated times on the devices that ``cost`` says.
 
     ``own`` are the user's devices.
     """
@@ -29,7 +29,7 @@ def given_graph(graph: ModelGraph, name: str, cost: CostSpec, own: Mapping[str, 
 
 
 def batching_of(spec: BatchingSpec | None, model: PreparedModel) -> Batching | None:
-    """The batching of a row's queries; ``None`` where they run one at a time."""
+    """Return the batching of a row's queries; ``None`` where they run one at a time."""
     if spec is None:
         return None
     step_s = padded(model.batch_s, spec.allowed, spec.max_batch)

@@ -28,7 +28,7 @@ def shipped_path(study: str) -> Path:
 
 @cache
 def shipped_file(study: str) -> dict[str, Any]:
-    """The file of a study as plain data; not to be changed.
+    """Return the file of a study as plain data; not to be changed.
 
     >>> shipped_file("paper")["command"].split()[:3]
     ['nona', 'study', 'paper']
@@ -39,7 +39,7 @@ def shipped_file(study: str) -> dict[str, Any]:
 
 @cache
 def stored_result(kind: type[D]) -> D:
-    """The stored result of that type, with its provenance (command, version, date, seed).
+    """Return the stored result of that type, with its provenance (command, version, date, seed).
 
     >>> from nona.queries.study_results import PredictionMap
     >>> stored_result(PredictionMap).about.command.split()[:3]
@@ -57,13 +57,13 @@ FILES = {
     "ServerlessStudy": "serverless",
     "TrainingStudy": "training",
     "ElasticStudy": "elastic",
-    "Story": "network_story",
+    "LinkLoadExample": "network_story",
     "PlanOutcome": "demo_plan",
 }
 
 
 def choice(default: Any, text: str, **words: Any) -> Any:
-    """A field of a study's settings that people may choose; ``text`` explains it.
+    """Return a field of a study's settings that people may choose; ``text`` explains it.
 
     ``words``: ``option`` (its name, where it is not the field's), ``least`` and ``most``, ``of`` (what a name
     names), ``dimension`` (of a quantity), ``metavar``. Fields without this are for tests and programs.
@@ -72,10 +72,10 @@ def choice(default: Any, text: str, **words: Any) -> Any:
 
 
 def choices(settings: Any) -> list[Field[Any]]:
-    """The fields that people may choose, of settings or of their class."""
+    """Return the fields that people may choose, of settings or of their class."""
     return [one for one in fields(settings) if "text" in one.metadata]
 
 
 def option_name(one: Field[Any]) -> str:
-    """The option that sets a field, ``--at-once``."""
+    """Return the option that sets a field, ``--at-once``."""
     return "--" + str(one.metadata.get("option", one.name)).replace("_", "-")

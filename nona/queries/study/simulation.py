@@ -21,7 +21,7 @@ from nona.core.experiments import ProcessPool, do_nothing
 from nona.queries.placement.capacity import default_shares, executor_utilization, least_utilization
 from nona.queries.placement.result import Placement
 from nona.queries.results import PrecisionReport
-from nona.queries.schedulers.base import Prepared, Scheduler
+from nona.queries.schedulers.base import Scheduler, SchedulerTables
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.dask_pool import DaskPool, simulation_report
 from nona.queries.simulation.records import Records, State
@@ -38,7 +38,7 @@ from nona.queries.simulation.steady_state import PILOT_FIRST, PILOT_RUNS, SHORT_
 from nona.queries.simulation.summary import SchedulerSummary, run_to_precision, summarize
 from nona.queries.study.cache import StudyCache
 from nona.queries.study.placements import place, predictions
-from nona.queries.study.preparation import Study
+from nona.queries.study.preparation import PreparedSystem
 from nona.queries.study.rehearsal import QUICK_ROUNDS, ROUNDS, Chosen, rehearsed
 from nona.queries.system import System
 from nona.scenario.schema import SimulationSpec
@@ -52,7 +52,7 @@ class Runner:
     """Runs replications of the ``chosen`` schedulers, with common workers and progress callback."""
 
     system: System
-    chosen: Sequence[tuple[Scheduler, Prepared]]
+    chosen: Sequence[tuple[Scheduler, SchedulerTables]]
     workers: int
     pool: RunPool | None
     on_progress: OnReplicationProgress | None
@@ -69,7 +69,10 @@ class Runner:
 def _between(
     tell: OnReplicationProgress | None, begin: float, end: float, first: int = 0
 ) -> OnReplicationProgress | None:
-    """Reports shares of work that goes from ``begin`` to ``end``; replications count from ``first``."""
+    """Return reports shares of work that goes from ``begin`` to ``end``.
+
+    Replications count from ``first``.
+    """
     if tell is None:
         return None
     share = end - begin
@@ -77,7 +80,7 @@ def _between(
 
 
 def _find_warmup(runner: Runner, spec: SimulationSpec, options: RunOptions) -> Warmup:
-    """The warm-up of the scenario: a number, the automatic one, or MSER-5 on pilot runs.
+    """Return the warm-up of the scenario: a number, the automatic one, or MSER-5 on pilot runs.
 
     The pilot runs measure everything from the first job on, and are as long as a run with the
     automatic warm-up.
@@ -98,7 +101,7 @@ def _pilot_share(spec: SimulationSpec) -> float:
 def _replicate(
     runner: Runner, spec: SimulationSpec, options: RunOptions
 ) -> tuple[Found, PrecisionReport | None]:
-    """The replications: as many as the scenario says, or until its precision is reached."""
+    """Return the replications: as many as the scenario says, or until its precision is reached."""
     begin = _pilot_share(spec)
     if spec.precision is None:
         return runner.run(options, spec.replications, begin), None
@@ -190,7 +193,7 @@ def _with_stopped_warmup(warmup: Warmup, jobs: int, stopped: Found) -> Warmup:
 
 
 def _with_stopped_precision(precision: PrecisionReport | None, stopped: Found) -> PrecisionReport | None:
-    """The precision with the ``stopped`` schedulers among the overloaded ones, which have none."""
+    """Return the precision with the ``stopped`` schedulers among the overloaded ones, which have none."""
     if precision is None or not stopped:
         return precision
     relative = {**precision.relative_half_width, **dict.fromkeys(stopped)}
@@ -219,7 +222,7 @@ class SimulationResult:
 
 
 def simulate(
-    study: Study,
+    study: PreparedSystem,
     *,
     engine: str = AUTO,
     workers: int = 1,
@@ -283,7 +286,7 @@ def _is_steady(predicted_s: float | None) -> bool:
 _FEW_TASKS = 30_000
 
 
-def _few_jobs(study: Study) -> bool:
+def _few_jobs(study: PreparedSystem) -> bool:
     """Return whether SimPy ends before the compiled engine's machine code is loaded (half a second)."""
     spec = study.scenario.simulation
     runs = max(spec.replications, spec.max_replications if spec.precision else 0)
@@ -339,14 +342,16 @@ def _opened(workers: int, dask: str | None) -> Iterator[RunPool | None]:
 
 
 def chosen_schedulers(
-    study: Study,
+    study: PreparedSystem,
     placement: Placement | None,
     names: Collection[str] | None = None,
     cache: StudyCache | None = None,
     check: Callable[[], None] = do_nothing,
     rounds: int = ROUNDS,
 ) -> list[Chosen]:
-    """The schedulers of the scenario, or those with these ``names``, with their tables; some are rehearsed.
+    """Return the schedulers of the scenario, or those with these ``names``, with their tables.
+
+    Some are rehearsed.
 
     ``placement`` is for those that need one. With the ``cache`` that the study was prepared with, what was
     rehearsed before is not rehearsed again.
@@ -368,7 +373,7 @@ def chosen_schedulers(
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class EarlyAnswer:
     """The results after ``replications`` replications of every scheduler.
 
     ``failed`` names the schedulers that cannot run, and why: they sample from a placement, and there
@@ -384,14 +389,14 @@ class Answer:
 
 
 def answers(
-    study: Study,
+    study: PreparedSystem,
     *,
     engine: str = "auto",
     jobs: int | None = None,
     replications: int | None = None,
     cache: StudyCache | None = None,
     check: Callable[[], None] = do_nothing,
-) -> Iterator[Answer]:
+) -> Iterator[EarlyAnswer]:
     """Simulate all schedulers of the scenario, one replication after the other, in this process.
 
     The replications are those of :func:`nona.queries.study.simulation.simulate` with as many ``jobs``; a
@@ -426,10 +431,10 @@ def answers(
             again = _run(study, chosen, replace(options, replication=done - 1), check)
             runs = {name: (*records, *again[name]) for name, records in runs.items()}
         summaries = _summaries(study, names, runs)
-        yield Answer(summaries, done, placement, failed, time.perf_counter() - begin, runs)
+        yield EarlyAnswer(summaries, done, placement, failed, time.perf_counter() - begin, runs)
 
 
-def _options(study: Study, engine: str, jobs: int | None) -> RunOptions:
+def _options(study: PreparedSystem, engine: str, jobs: int | None) -> RunOptions:
     spec = study.scenario.simulation
     whole = jobs is None or jobs >= spec.jobs
     warmup = spec.warmup if isinstance(spec.warmup, int) and whole else None
@@ -437,7 +442,7 @@ def _options(study: Study, engine: str, jobs: int | None) -> RunOptions:
 
 
 def _run(
-    study: Study, chosen: Sequence[Chosen], options: RunOptions, check: Callable[[], None]
+    study: PreparedSystem, chosen: Sequence[Chosen], options: RunOptions, check: Callable[[], None]
 ) -> dict[str, tuple[Records, ...]]:
     def on_progress(progress: ReplicationProgress) -> None:
         check()
@@ -448,7 +453,7 @@ def _run(
 
 
 def _summaries(
-    study: Study, names: Sequence[str], runs: Mapping[str, Sequence[Records]]
+    study: PreparedSystem, names: Sequence[str], runs: Mapping[str, Sequence[Records]]
 ) -> dict[str, SchedulerSummary]:
     slo_s = [q.slo_s for q in study.system.queries]
     return {n: summarize(runs[n], slo_s, study.scenario.labels) for n in names if n in runs}

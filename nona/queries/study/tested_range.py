@@ -29,7 +29,7 @@ def is_like(point: MapPoint, servers: float, link: float | None, bursty: bool) -
 
 
 def like_cases(data: PredictionMap, servers: float, link: float | None, bursty: bool) -> list[float]:
-    """The absolute errors of the predicted mean at all points of like loads and arrivals, in order."""
+    """Return the absolute errors of the predicted mean at all points of like loads and arrivals, in order."""
     like = (p for p in data.points if is_like(p, servers, link, bursty))
     return sorted(abs(e) for p in like if (e := error(p)) is not None)
 
@@ -63,7 +63,7 @@ def untested(system: System, prediction: Prediction) -> str | None:
 
 
 def _used(system: System, link: float) -> float | None:
-    """The link's utilisation, ``None`` where the placement sends nothing over it."""
+    """Return the link's utilisation, ``None`` where the placement sends nothing over it."""
     stream = system.background_network
     return link if link > stream.load(system.capacity) + _NOTHING else None
 

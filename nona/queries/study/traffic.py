@@ -8,7 +8,7 @@ from nona.cluster.hardware.cluster import Cluster
 from nona.cluster.topology import Topology, make_topology
 from nona.core.arrays import Floats
 from nona.core.errors import ScenarioError
-from nona.queries.system import SharedNetwork, Stream
+from nona.queries.system import BackgroundStream, SharedNetwork
 from nona.scenario.arrivals import Arrivals
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import BackgroundNetwork, Scenario
@@ -24,13 +24,13 @@ def topology_of(cluster: Cluster) -> Topology | None:
     return make_topology(cluster.servers, network.capacity, network.nic, size, uplink)
 
 
-def network_background(spec: BackgroundNetwork, capacity: float) -> Stream:
+def network_background(spec: BackgroundNetwork, capacity: float) -> BackgroundStream:
     """Return the background of the core, of ``capacity`` bytes/s."""
-    return Stream(spec.utilization * capacity / spec.mean_size, spec.mean_size, spec.scv)
+    return BackgroundStream(spec.utilization * capacity / spec.mean_size, spec.mean_size, spec.scv)
 
 
 def shared_network(scenario: Scenario) -> SharedNetwork | None:
-    """The network that the transfers of a serverless scenario share, ``None`` where they do not.
+    """Return the network that the transfers of a serverless scenario share, ``None`` where they do not.
 
     Raises ``ScenarioError`` when its links are not first come, first served.
     """

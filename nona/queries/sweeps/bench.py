@@ -15,7 +15,7 @@ from nona.core.document import UNKNOWN, Estimate
 from nona.core.errors import PlacementError, ScenarioError
 from nona.core.experiments import ProcessPool, do_nothing
 from nona.core.least import driven, least
-from nona.core.points import Missing, Points
+from nona.core.points import Missing, PointCache
 from nona.core.statistics import paired_ratio
 from nona.queries.placement.result import Placement
 from nona.queries.results import Resources, SchedulerResult
@@ -23,10 +23,10 @@ from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.records import Records, State
 from nona.queries.simulation.replications import ReplicationProgress, run_replications
 from nona.queries.simulation.run import RunOptions
-from nona.queries.simulation.summary import Measured, summarize
+from nona.queries.simulation.summary import MeasuredJobs, summarize
 from nona.queries.study.cache import StudyCache
 from nona.queries.study.placements import place, predictions
-from nona.queries.study.preparation import Study, prepare
+from nona.queries.study.preparation import PreparedSystem, prepare
 from nona.queries.study.simulation import beyond_capacity, chosen_schedulers, judged
 from nona.queries.sweeps.numbers import LOAD, number_named
 from nona.queries.sweeps.report import MOST_VALUES
@@ -84,7 +84,7 @@ def check_grid(scenario: Scenario, settings: GridRequest) -> None:
 
 
 def swept_scenario(scenario: Scenario, settings: SweepRequest, value: float) -> Scenario:
-    """The scenario at one value of the sweep, with the sweep's schedulers and sizes."""
+    """Return the scenario at one value of the sweep, with the sweep's schedulers and sizes."""
     own = {s.name: s for s in scenario.schedulers}
     chosen = tuple(own.get(n, NamedSpec(name=n)) for n in settings.schedulers)
     simulation = scenario.simulation.model_copy(
@@ -94,7 +94,7 @@ def swept_scenario(scenario: Scenario, settings: SweepRequest, value: float) -> 
     return there.model_copy(update={"schedulers": chosen, "simulation": simulation})
 
 
-class How(TypedDict, total=False):
+class SweepRunOptions(TypedDict, total=False):
     """How a sweep is run: the engine, processes (results do not depend on them), what was solved before.
 
     ``check`` is called now and then; what it raises (``Cancelled``) ends the work and comes out.
@@ -106,7 +106,7 @@ class How(TypedDict, total=False):
     check: Callable[[], None]
 
 
-class Bench:
+class SweepPoints:
     """One sweep's work in progress.
 
     ``points``: scheduler → value → point, without what compares it. ``formula``: scheduler → value →
@@ -137,7 +137,7 @@ class Bench:
         self._pool: ProcessPool | None = None
         self._begin = time.perf_counter()
         self._placements: dict[float, Placement | str] = {}
-        self._runs = Points[tuple[str, float], Records](lambda run: run.state == "overloaded")
+        self._runs = PointCache[tuple[str, float], Records](lambda run: run.state == "overloaded")
         self._engines: set[str] = set()
         self._slo_s = _shared_slo(first)
 
@@ -150,7 +150,7 @@ class Bench:
         self._exit.close()
 
     def report(self, stage: str) -> SweepReport:
-        """The present results."""
+        """Return the present results."""
         names = list(self.points)
         reference = REFERENCE if REFERENCE in names else names[0]
         return SweepReport.like(
@@ -177,10 +177,10 @@ class Bench:
             formula_edges=_edges(self.predictable(name)),
         )
 
-    def beside(self, at: Callable[[float], Scenario], settings: SweepRequest) -> Bench:
-        """A bench for another number, in the same processes."""
+    def beside(self, at: Callable[[float], Scenario], settings: SweepRequest) -> SweepPoints:
+        """Return a bench for another number, in the same processes."""
         engine = self._options.engine
-        other = Bench(at, settings, self._sources, engine=engine, cache=self._cache, check=self._check)
+        other = SweepPoints(at, settings, self._sources, engine=engine, cache=self._cache, check=self._check)
         other._pool = self._pool
         return other
 
@@ -245,21 +245,21 @@ class Bench:
             self._predict(study, value, self._placement(value, study) if placed else None)
         return self.formula[name][value] is not None
 
-    def _predict(self, study: Study, value: float, placement: Placement | str | None) -> None:
+    def _predict(self, study: PreparedSystem, value: float, placement: Placement | str | None) -> None:
         solved = None if isinstance(placement, str) else placement
         for name, jct_s in predictions(study, solved).items():
             self.formula.setdefault(name, {})[value] = jct_s
         if isinstance(placement, str) and any(s.name == "nona" for s in study.scenario.schedulers):
             self.formula.setdefault("nona", {})[value] = None
 
-    def _study(self, value: float, names: Sequence[str]) -> Study:
+    def _study(self, value: float, names: Sequence[str]) -> PreparedSystem:
         scenario = self.at(value)
         chosen = tuple(s for s in scenario.schedulers if s.name in names)
         study = prepare(scenario, self._sources, self._cache)
         return replace(study, scenario=scenario.model_copy(update={"schedulers": chosen}))
 
-    def _placement(self, value: float, study: Study) -> Placement | str:
-        """The placement, or in words why there is none."""
+    def _placement(self, value: float, study: PreparedSystem) -> Placement | str:
+        """Return the placement, or in words why there is none."""
         if value not in self._placements:
             try:
                 self._placements[value] = place(study, cache=self._cache)
@@ -268,9 +268,12 @@ class Bench:
         return self._placements[value]
 
     def _simulated(
-        self, study: Study, placement: Placement | None, missing: Sequence[Missing[tuple[str, float]]]
+        self,
+        study: PreparedSystem,
+        placement: Placement | None,
+        missing: Sequence[Missing[tuple[str, float]]],
     ) -> list[tuple[Records, ...]]:
-        """The missing replications of schedulers at one value."""
+        """Return the missing replications of schedulers at one value."""
 
         def on_progress(progress: ReplicationProgress) -> None:
             self._check()
@@ -284,12 +287,12 @@ class Bench:
         named = ((name, runs[name]) for name in (m.at[0] for m in missing))
         return [judged(of, beyond_capacity(study.system, name, placement)) for name, of in named]
 
-    def _take(self, name: str, value: float, study: Study) -> None:
+    def _take(self, name: str, value: float, study: PreparedSystem) -> None:
         runs = self._runs.of((name, value))
         slo_s = [q.slo_s for q in study.system.queries]
         summary = summarize(runs, slo_s, study.scenario.labels)
         self._engines.add(summary.engine)
-        result, of = summary.result, Measured(runs, slo_s)
+        result, of = summary.result, MeasuredJobs(runs, slo_s)
         point = _point(value, result.state, result.state_reason, tuple(of.mean_jcts()), result)
         hits = tuple(of.hit_rates()) if any(s is not None for s in slo_s) else ()
         self.points[name][value] = point.model_copy(update={"hits": hits})
@@ -350,7 +353,10 @@ def _edges(steady: Mapping[float, bool]) -> tuple[SweptEdge, ...]:
 
 
 def _warmup(scenario: Scenario) -> int | None:
-    """The scenario's own number of jobs; a warm-up that would be looked for is the automatic one here."""
+    """Return the scenario's own number of jobs.
+
+    A warm-up that would be looked for is the automatic one here.
+    """
     return scenario.simulation.warmup if isinstance(scenario.simulation.warmup, int) else None
 
 
@@ -364,7 +370,7 @@ TIMES = 4  # counts up to that many times the present one are tried
 MOST_SCHEDULERS = 2
 
 
-def find_servers(bench: Bench, tell: Callable[[float], None]) -> None:
+def find_servers(bench: SweepPoints, tell: Callable[[float], None]) -> None:
     """Fill ``bench.needed`` in a sweep of the load, count by count; ``tell`` hears the share that is done.
 
     Asked are the schedulers that keep the target up to the highest loads, each at the first swept load
@@ -376,7 +382,7 @@ def find_servers(bench: Bench, tell: Callable[[float], None]) -> None:
         bench.needed = (*bench.needed, _needed(bench, name, load, partial(tell, done / len(missed))))
 
 
-def _needed(bench: Bench, name: str, load: float, tell: Callable[[], None]) -> ServersNeeded:
+def _needed(bench: SweepPoints, name: str, load: float, tell: Callable[[], None]) -> ServersNeeded:
     loaded = bench.at(load)
     count = number_named(loaded, SERVERS)
     now = int(count.of(loaded))
@@ -394,7 +400,7 @@ def _needed(bench: Bench, name: str, load: float, tell: Callable[[], None]) -> S
     return ServersNeeded(scheduler=name, value=load, now=now, servers=servers, most=most)
 
 
-def _missed(bench: Bench) -> list[tuple[str, float]]:
+def _missed(bench: SweepPoints) -> list[tuple[str, float]]:
     """Scheduler and the load at which it is asked; those that hold longest first."""
     missed = []
     for name, points in bench.points.items():

@@ -23,13 +23,13 @@ from nona.core.figures import (
     scheduler_style,
     text,
 )
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.tables import kept_text, share_text, times_text
 from nona.core.text import listed
 from nona.core.units import format_number, format_time
 from nona.queries.sweeps import findings as sweep_findings
 from nona.queries.sweeps.findings import target_text, there_text
-from nona.queries.sweeps.grids import NO_LEAD, Cell, Measure, cells
+from nona.queries.sweeps.grids import NO_LEAD, GridCell, Measure, cells
 from nona.queries.sweeps.report import axis_scale, by_ratio, value_text
 from nona.queries.sweeps.results import SweepGrid, SweepReport, SweptCurve, SweptPoint
 
@@ -41,7 +41,7 @@ TARGET_ROOM = 0.25  # below the lowest curve and above the highest
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class DrawnQuantity:
     """A quantity to draw: ``get`` gives it for a point, ``place`` puts it on the axis, ``show`` writes it.
 
     ``formula`` gives values and what the formula says there, of a curve and the reference's. ``within``
@@ -58,11 +58,11 @@ class View:
     formula: Callable[[SweptCurve, SweptCurve], Sequence[tuple[float, float | None]]] | None = None
 
 
-def views(report: SweepReport) -> dict[str, View]:
+def views(report: SweepReport) -> dict[str, DrawnQuantity]:
     """Name → quantity of a sweep that can be drawn."""
     base = report.reference
     return {
-        "JCT": View(
+        "JCT": DrawnQuantity(
             "mean JCT, ms",
             lambda p: p.jct_s,
             lambda value_s: 1e3 * value_s,
@@ -72,7 +72,7 @@ def views(report: SweepReport) -> dict[str, View]:
             log=True,
             formula=lambda curve, base: [(f.value, f.jct_s) for f in curve.formula or ()],
         ),
-        HITS: View(
+        HITS: DrawnQuantity(
             "SLO hits, % (a line up: ten times fewer misses)",
             lambda p: p.slo_hit_rate,
             nines,
@@ -80,7 +80,7 @@ def views(report: SweepReport) -> dict[str, View]:
             sweep_findings.holds_text,
             _add_target,
         ),
-        "Utilisation": View(
+        "Utilisation": DrawnQuantity(
             "busiest link, % of time",
             lambda p: Estimate(mean=p.utilization.network, ci95=None),
             lambda share: 100 * share,
@@ -88,7 +88,7 @@ def views(report: SweepReport) -> dict[str, View]:
             _stable_text,
             lambda chart, report: chart.update_yaxes(range=[0, 103]),
         ),
-        f"Ratio to {base}": View(
+        f"Ratio to {base}": DrawnQuantity(
             f"mean JCT relative to {text(base)}",
             lambda p: p.ratio,
             float,
@@ -123,7 +123,9 @@ def sweep_figure(report: SweepReport, view: str = "JCT", cursor: float | None = 
     return chart
 
 
-def _add_curve(chart: go.Figure, name: str, curve: SweptCurve, view: View, report: SweepReport) -> None:
+def _add_curve(
+    chart: go.Figure, name: str, curve: SweptCurve, view: DrawnQuantity, report: SweepReport
+) -> None:
     """Joined points, with a gap where there is no steady state."""
     factor = axis_scale(report.unit)[0]
     means = [(p, view.get(p).mean if p.steady else None) for p in curve.points]
@@ -147,7 +149,7 @@ def _add_curve(chart: go.Figure, name: str, curve: SweptCurve, view: View, repor
     )
 
 
-def _reach(mean: float | None, value: Estimate, view: View) -> tuple[float, float] | None:
+def _reach(mean: float | None, value: Estimate, view: DrawnQuantity) -> tuple[float, float] | None:
     """Both ends of an interval as drawn; on a log axis it ends at a tenth of the mean."""
     if mean is None or value.ci95 is None:
         return None
@@ -155,7 +157,7 @@ def _reach(mean: float | None, value: Estimate, view: View) -> tuple[float, floa
     return view.place(max(low, mean / 10) if view.log else max(low, 0.0)), view.place(high)
 
 
-def _hover_text(point: SweptPoint, mean: float | None, view: View, report: SweepReport) -> str:
+def _hover_text(point: SweptPoint, mean: float | None, view: DrawnQuantity, report: SweepReport) -> str:
     interval = view.get(point).ci95
     span = "" if interval is None else "<br>95 %: {} to {}".format(*map(view.show, interval))
     backlog = "<br>ended with a backlog" if point.state == "backlogged" else ""
@@ -163,7 +165,7 @@ def _hover_text(point: SweptPoint, mean: float | None, view: View, report: Sweep
     return f"{'' if mean is None else view.show(mean)}<br>{where}{span}{backlog}"
 
 
-def _add_formula(chart: go.Figure, name: str, view: View, report: SweepReport) -> None:
+def _add_formula(chart: go.Figure, name: str, view: DrawnQuantity, report: SweepReport) -> None:
     curves = report.schedulers
     values = view.formula(curves[name], curves[report.reference]) if view.formula is not None else ()
     if not values:
@@ -188,7 +190,9 @@ def _formula_ratios(curve: SweptCurve, base: SweptCurve) -> list[tuple[float, fl
     return [(v, None if of is None or to is None else of / to) for v, of, to in pairs if curve is not base]
 
 
-def _add_crosses(chart: go.Figure, name: str, curve: SweptCurve, view: View, report: SweepReport) -> None:
+def _add_crosses(
+    chart: go.Figure, name: str, curve: SweptCurve, view: DrawnQuantity, report: SweepReport
+) -> None:
     """A cross for every edge that is well known, at the height of the last point drawn before it."""
     span = report.values[-1] - report.values[0]
     close = max(sweep_findings.NEAR * span, 1.0 if report.unit == "count" else 0.0)
@@ -280,12 +284,12 @@ def _add_target(chart: go.Figure, report: SweepReport) -> None:
 _CELL, _MOST_TEXTS = 46, 160
 _PALE, _FULL = "rgba(99,102,241,.06)", "rgba(99,102,241,.9)"
 _Row = list[float | None]
-_Rows = Sequence[Sequence[Cell | None]]
+_Rows = Sequence[Sequence[GridCell | None]]
 Heat = Callable[..., None]
 
 
 def grid_figure(grid: SweepGrid, measure: Measure, scheduler: str = "") -> go.Figure:
-    """The first number from left to right, the second upwards, one cell for each pair of values.
+    """Return the first number from left to right, the second upwards, one cell for each pair of values.
 
     Without a ``scheduler`` a cell has the colour and the name of the best by ``measure``; with one, its
     value. The line is where the SLO hits of what the cells show pass the target.
@@ -330,14 +334,14 @@ def grid_figure(grid: SweepGrid, measure: Measure, scheduler: str = "") -> go.Fi
     return chart
 
 
-def _cell_text(cell: Cell | None, measure: Measure, named: bool) -> str:
+def _cell_text(cell: GridCell | None, measure: Measure, named: bool) -> str:
     if cell is None:
         return ""
     name = f"{text(cell.leader, 14)}<br>" if named and cell.point.steady else ""
     return f"{name}{cell.text(measure)}"
 
 
-def _cell_hover(cell: Cell | None, where: str) -> str:
+def _cell_hover(cell: GridCell | None, where: str) -> str:
     if cell is None:
         return f"{where}<br>not simulated yet"
     both = f"mean JCT {cell.text('Mean JCT')}<br>SLO hits {cell.text('SLO hits')}"
@@ -358,13 +362,13 @@ def _add_winners(heat: Heat, rows: _Rows) -> list[str]:
     return names
 
 
-def _look(name: str) -> Look:
+def _look(name: str) -> ChartStyle:
     style = scheduler_style(name)
     return replace(style, colour=QUIET) if name == NO_LEAD else style
 
 
 def _add_values(heat: Heat, rows: _Rows, measure: Measure) -> None:
-    def value(cell: Cell | None) -> float | None:
+    def value(cell: GridCell | None) -> float | None:
         if cell is None or not cell.point.steady:
             return None
         if measure == "SLO hits":
@@ -397,12 +401,12 @@ def _add_target_line(chart: go.Figure, rows: _Rows, target: float) -> None:
     if not x:
         return
     for colour, width, shown in (("#ffffff", 6, False), ("#14172b", 3, True)):
-        name, look = f"{target_text(target)} of the SLOs", Look(colour, "solid", "circle")
+        name, look = f"{target_text(target)} of the SLOs", ChartStyle(colour, "solid", "circle")
         add_line(chart, name, x, y, look, width=width, legendgroup="target", showlegend=shown)
 
 
 def _border(flags: Sequence[Sequence[bool | None]]) -> tuple[_Row, _Row]:
-    """The sides between neighbouring cells whose flags differ, as lines with gaps; cells are 1 wide.
+    """Return the sides between neighbouring cells whose flags differ, as lines with gaps; cells are 1 wide.
 
     >>> _border([[True, False]])
     ([0.5, 0.5, None], [-0.5, 0.5, None])

@@ -16,7 +16,7 @@ from nona.core.tables import (
     TIME,
     WHOLE_SHARE,
     Column,
-    Filled,
+    FilledTable,
     Table,
     mean_text,
     times_text,
@@ -52,7 +52,7 @@ def unstable_spans(curve: SweptCurve, near: float = NEAR) -> list[Span]:
 
 
 def stability_text(curve: SweptCurve, unit: str) -> str:
-    """The ranges in which a scheduler has no steady state, in words."""
+    """Return the ranges in which a scheduler has no steady state, in words."""
     return _spans_text(unstable_spans(curve), unit)
 
 
@@ -109,7 +109,7 @@ SHOWN = 4  # names in one list
 
 
 def ratio_text(ratio: Estimate) -> str:
-    """A ratio with its interval.
+    """Return a ratio with its interval.
 
     >>> ratio_text(Estimate(mean=1.41, ci95=(1.38, 1.442)))
     '1.41 × ± 0.031 ×'
@@ -128,7 +128,7 @@ def at_value(report: SweepReport, value: float) -> dict[str, SweptPoint]:
 
 
 def place_text(label: str, unit: Unit, value: float) -> str:
-    """A value of the swept number as the beginning of a sentence.
+    """Return a value of the swept number as the beginning of a sentence.
 
     >>> place_text("Link background", "fraction", 0.6), place_text("Servers", "count", 12.0)
     ('At 60 % link background', 'With 12 servers')
@@ -162,7 +162,7 @@ class _At(NamedTuple):
         return "unstable" if self.point.predicted_s is None else self.point.predicted_s
 
 
-def at_values(report: SweepReport, value: float) -> Filled:
+def at_values(report: SweepReport, value: float) -> FilledTable:
     """Each scheduler at one value."""
     base, unit = report.reference, report.unit
     columns: tuple[Column[_At], ...] = (
@@ -215,7 +215,10 @@ class Crossing:
 
 
 def crossings(curve: SweptCurve, target: float) -> list[Crossing]:
-    """The crossings of a curve, on straight lines between its points; an overloaded point keeps nothing."""
+    """Return the crossings of a curve, on straight lines between its points.
+
+    An overloaded point keeps nothing.
+    """
     points = [(p.value, p.kept) for p in curve.points if p.kept is not None]
     crossed = []
     for (a, x), (b, y) in pairwise(points):
@@ -246,12 +249,12 @@ def holds_text(curve: SweptCurve, report: SweepReport) -> str:
 
 
 def there_text(value: float, report: SweepReport) -> str:
-    """A value of the swept number; a load as the change from the scenario's."""
+    """Return a value of the swept number; a load as the change from the scenario's."""
     return change_text(value) if report.key == LOAD else value_text(value, report.unit)
 
 
 def change_text(factor: float) -> str:
-    """A factor on the load as a change in per cent.
+    """Return a factor on the load as a change in per cent.
 
     >>> change_text(1.183), change_text(0.9), change_text(1.0)
     ('+18 %', '−10 %', '±0 %')
@@ -261,7 +264,7 @@ def change_text(factor: float) -> str:
 
 
 def target_text(target: float) -> str:
-    """The target share.
+    """Return the target share.
 
     >>> target_text(0.99), target_text(0.999)
     ('99 %', '99.9 %')
@@ -288,7 +291,7 @@ def target_finding(report: SweepReport) -> str:
 
 
 def _needed_text(need: ServersNeeded) -> str:
-    """The servers needed at one load, in a sentence.
+    """Return the servers needed at one load, in a sentence.
 
     >>> _needed_text(ServersNeeded(scheduler="nona", value=1.3, now=8, servers=10, most=32))
     'At +30 % two more servers are needed (nona, simulated).'

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from nona.core.statistics import level_with, not_apart
-from nona.core.tables import Column, Filled, Table, kept_text, or_dash
+from nona.core.tables import Column, FilledTable, Table, kept_text, or_dash
 from nona.core.text import counted
 from nona.core.units import format_time
 from nona.queries.sweeps.report import points_table, simulated, value_text
@@ -19,7 +19,7 @@ MEASURES: tuple[Measure, ...] = ("Mean JCT", "SLO hits")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class GridCell:
     """A scheduler's point in one cell; ``level``: those from which it does not lie clearly apart there."""
 
     scheduler: str
@@ -39,7 +39,7 @@ class Cell:
         return or_dash(self.point.jct_s.mean, format_time)
 
 
-Cells = Mapping[tuple[float, float], Cell]
+Cells = Mapping[tuple[float, float], GridCell]
 
 
 def cells(grid: SweepGrid, measure: Measure, scheduler: str = "") -> Cells:
@@ -47,7 +47,7 @@ def cells(grid: SweepGrid, measure: Measure, scheduler: str = "") -> Cells:
 
     Where no scheduler has a steady state, the first of them stands for all.
     """
-    by_pair: dict[tuple[float, float], Cell] = {}
+    by_pair: dict[tuple[float, float], GridCell] = {}
     for row in grid.rows:
         for value in row.sweep.values:
             here = _at(row.sweep, value, scheduler)
@@ -57,7 +57,7 @@ def cells(grid: SweepGrid, measure: Measure, scheduler: str = "") -> Cells:
     return by_pair
 
 
-def _level(best: Cell, here: Sequence[Cell], measure: Measure) -> tuple[str, ...]:
+def _level(best: GridCell, here: Sequence[GridCell], measure: Measure) -> tuple[str, ...]:
     """The steady schedulers that do not differ clearly from the best: in means by replication, or in hits."""
     steady = [c for c in here if c.point.steady]
     if best not in steady:
@@ -68,9 +68,9 @@ def _level(best: Cell, here: Sequence[Cell], measure: Measure) -> tuple[str, ...
     return level_with(best.scheduler, runs) if best.scheduler in runs else ()
 
 
-def _at(report: SweepReport, value: float, scheduler: str) -> list[Cell]:
+def _at(report: SweepReport, value: float, scheduler: str) -> list[GridCell]:
     return [
-        Cell(name, p)
+        GridCell(name, p)
         for name, curve in report.schedulers.items()
         if scheduler in ("", name)
         for p in curve.points
@@ -78,7 +78,7 @@ def _at(report: SweepReport, value: float, scheduler: str) -> list[Cell]:
     ]
 
 
-def _rank(cell: Cell, measure: Measure) -> tuple[bool, float, float]:
+def _rank(cell: GridCell, measure: Measure) -> tuple[bool, float, float]:
     """The lowest is best: steady ones first, equal SLO hits by their time."""
     mean = cell.point.jct_s.mean
     time_s = mean if mean is not None else float("inf")
@@ -86,7 +86,7 @@ def _rank(cell: Cell, measure: Measure) -> tuple[bool, float, float]:
     return not cell.point.steady, hits, time_s
 
 
-def grid_points(grid: SweepGrid) -> Filled:
+def grid_points(grid: SweepGrid) -> FilledTable:
     """Every simulated point, for pages and files."""
     rows = (point for row in grid.rows for point in simulated(row.sweep, second=row.value))
     return points_table(rows, grid.rows[0].sweep, (grid.key, grid.unit))

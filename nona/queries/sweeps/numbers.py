@@ -32,7 +32,7 @@ class Number:
     usual: str = ""
 
     def set(self, scenario: Scenario, value: float) -> Scenario:
-        """The scenario with this number at ``value`` (SI), validated again.
+        """Return the scenario with this number at ``value`` (SI), validated again.
 
         Raises ``ScenarioError`` when the value breaks a rule.
         """
@@ -41,12 +41,12 @@ class Number:
         return with_value(scenario, self.key, int(value) if self.unit == "count" else value)
 
     def of(self, scenario: Scenario) -> float:
-        """The number as it stands in the scenario (SI); a factor on all rates stands at 1."""
+        """Return the number as it stands in the scenario (SI); a factor on all rates stands at 1."""
         return 1.0 if self.key == LOAD else float(at(scenario, self.key))
 
 
 def with_values(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
-    """The scenario with values at places, validated again; a part that it lacks is added.
+    """Return the scenario with values at places, validated again; a part that it lacks is added.
 
     Names of schedulers or policies keep the options that the scenario gave them.
     """
@@ -64,7 +64,7 @@ def with_values(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
 
 
 def with_value(scenario: Scenario, path: str, value: float | str) -> Scenario:
-    """The scenario with the key at ``path`` (as errors name it) set to ``value``, validated again.
+    """Return the scenario with the key at ``path`` (as errors name it) set to ``value``, validated again.
 
     Raises ``ScenarioError`` when there is no such place, or the value breaks a rule.
 
@@ -82,7 +82,7 @@ def with_value(scenario: Scenario, path: str, value: float | str) -> Scenario:
 
 
 def number_named(scenario: Scenario, key: str) -> Number:
-    """The number at ``key``: one of :func:`numbers_of`, or any other place that holds a number.
+    """Return the number at ``key``: one of :func:`numbers_of`, or any other place that holds a number.
 
     >>> s = scenario_from_mapping({
     ...     "version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]})
@@ -115,7 +115,7 @@ def _is_quantity(value: object, dimension: Dimension) -> bool:
 
 
 def numbers_of(scenario: Scenario) -> tuple[Number, ...]:
-    """The numbers that are most often swept."""
+    """Return the numbers that are most often swept."""
     groups, capacity = scenario.cluster.servers, scenario.cluster.network.capacity
     servers = (
         Number(
@@ -158,7 +158,7 @@ def _loaded(scenario: Scenario, factor: float) -> Scenario:
 
 
 def _place(data: Any, path: str) -> tuple[Any, str | int]:
-    """The mapping or list that holds ``path``, and its key or index there."""
+    """Return the mapping or list that holds ``path``, and its key or index there."""
     *parents, last = path_of(path)
     node: Any = data
     try:

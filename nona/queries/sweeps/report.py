@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple, get_args
 
 from nona.core.errors import ScenarioError
-from nona.core.tables import COUNT, FACTOR, KEPT, SHARE, TIME, Column, Filled, Kind, Table
+from nona.core.tables import COUNT, FACTOR, KEPT, SHARE, TIME, Column, FilledTable, Kind, Table
 from nona.core.units import (
     Dimension,
     format_bandwidth,
@@ -34,7 +34,7 @@ _AXES: dict[str, tuple[float, str]] = {
 
 
 def axis_scale(unit: str) -> tuple[float, str]:
-    """The factor for values of ``unit`` on an axis, and the name of the axis unit.
+    """Return the factor for values of ``unit`` on an axis, and the name of the axis unit.
 
     >>> axis_scale("fraction"), axis_scale("count")
     ((100.0, '%'), (1.0, ''))
@@ -43,7 +43,7 @@ def axis_scale(unit: str) -> tuple[float, str]:
 
 
 def value_text(value: float, unit: str) -> str:
-    """A value as text with its unit.
+    """Return a value as text with its unit.
 
     >>> value_text(0.594, "fraction"), value_text(1.25e9, "bandwidth"), value_text(12.0, "count")
     ('59.4 %', '10 Gbit/s', '12')
@@ -169,8 +169,8 @@ def simulated(
 
 def points_table(
     rows: Iterable[Simulated], report: sweeps.SweepReport, second: tuple[str, sweeps.Unit] | None = None
-) -> Filled:
-    """Simulated points, for pages and files; ``second``: key and unit of a second number."""
+) -> FilledTable:
+    """Return simulated points, for pages and files; ``second``: key and unit of a second number."""
     base, (key, unit) = report.reference, second or ("", report.unit)
     columns: tuple[Column[Simulated], ...] = (
         Column("sweep", lambda r: r.sweep or None, optional=True),
@@ -191,7 +191,7 @@ def points_table(
     return Table("", columns).of(rows)
 
 
-def sweep_points(report: sweeps.SweepReport) -> Filled:
+def sweep_points(report: sweeps.SweepReport) -> FilledTable:
     """Every simulated point of a sweep, for pages and files."""
     return points_table(simulated(report), report)
 

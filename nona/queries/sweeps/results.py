@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from nona.core.document import Document, Estimate, Figure, OptionalNames, Outcome
+from nona.core.document import Document, Estimate, Figure, OptionalNames, RunResult
 from nona.queries.results import Resources, State
 
 Unit = Literal["fraction", "bandwidth", "time", "size", "rate", "count", "factor", "number"]
@@ -131,7 +131,7 @@ class SweepRequest(Document):
     target: float = TARGET
 
 
-class SweepOutcome(SweepReport, Outcome):
+class SweepOutcome(SweepReport, RunResult):
     """A sweep with the settings that it was asked for with; ``ended_early_s``: when somebody cancelled it."""
 
     settings: SweepRequest
@@ -169,7 +169,7 @@ class GridRequest(Document):
     values: tuple[float, ...]
 
 
-class GridOutcome(SweepGrid, Outcome):
+class GridOutcome(SweepGrid, RunResult):
     """A sweep of two numbers, as :class:`SweepOutcome`."""
 
     settings: GridRequest

@@ -19,8 +19,8 @@ from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.study.cache import StudyCache
 from nona.queries.sweeps.bench import (
     DONE,
-    Bench,
-    How,
+    SweepPoints,
+    SweepRunOptions,
     check_grid,
     check_settings,
     find_servers,
@@ -46,7 +46,7 @@ def sweep(
     settings: SweepRequest,
     sources: Sources = _NO_SOURCES,
     on_progress: Hear[SweepReport] = do_nothing,
-    **how: Unpack[How],
+    **how: Unpack[SweepRunOptions],
 ) -> SweepReport:
     """Sweep one number.
 
@@ -54,7 +54,7 @@ def sweep(
     cannot run.
     """
     check_settings(scenario, settings)
-    with Bench(partial(swept_scenario, scenario, settings), settings, sources, **how) as bench:
+    with SweepPoints(partial(swept_scenario, scenario, settings), settings, sources, **how) as bench:
         for name, stage in STAGES.items():
 
             def tell(share: float, name: str = name, stage: Stage = stage) -> None:
@@ -65,7 +65,7 @@ def sweep(
         return bench.report(DONE)
 
 
-def _coarse(bench: Bench, tell: Tell) -> None:
+def _coarse(bench: SweepPoints, tell: Tell) -> None:
     """A few values far apart at first, so that all curves are there early; then those between.
 
     Within each wave schedulers that need no placement go before those that wait for it to be solved.
@@ -81,14 +81,14 @@ def _coarse(bench: Bench, tell: Tell) -> None:
         tell(done / len(steps))
 
 
-def _replications(bench: Bench, tell: Tell) -> None:
+def _replications(bench: SweepPoints, tell: Tell) -> None:
     values = bench.settings.values
     for done, i in enumerate(spread_order(len(values)), 1):
         bench.replicate(values[i], bench.settings.schedulers)
         tell(done / len(values))
 
 
-def _edges(bench: Bench, tell: Tell) -> None:
+def _edges(bench: SweepPoints, tell: Tell) -> None:
     names = bench.settings.schedulers if bench.settings.edges else ()
     for done, name in enumerate(names):
 
@@ -102,14 +102,14 @@ def _edges(bench: Bench, tell: Tell) -> None:
         tell((done + 1) / len(names))
 
 
-def _bisect(bench: Bench, steady: Mapping[float, bool], judge: Callable[[float], bool]) -> None:
+def _bisect(bench: SweepPoints, steady: Mapping[float, bool], judge: Callable[[float], bool]) -> None:
     """Judge values towards each edge between two that are known."""
     for low, high in turns(list(steady.items())):
         inside, outside = (low, high) if steady[low] else (high, low)
         driven(edge(inside, outside, between(bench.number.unit, _span(bench))), judge)
 
 
-def _bends(bench: Bench, tell: Tell) -> None:
+def _bends(bench: SweepPoints, tell: Tell) -> None:
     names = bench.settings.schedulers if bench.settings.edges else ()
     for done, name in enumerate(names):
         for _ in range(BENDS):
@@ -120,14 +120,14 @@ def _bends(bench: Bench, tell: Tell) -> None:
             tell(done / len(names))
 
 
-def _span(bench: Bench) -> float:
+def _span(bench: SweepPoints) -> float:
     return bench.settings.values[-1] - bench.settings.values[0]
 
 
 class Stage(NamedTuple):
     """A part of a sweep, from ``begin`` to ``end`` of the whole, measured on the shipped five models."""
 
-    work: Callable[[Bench, Tell], None]
+    work: Callable[[SweepPoints, Tell], None]
     text: str
     begin: float
     end: float
@@ -147,7 +147,7 @@ def sweep_grid(
     settings: GridRequest,
     sources: Sources = _NO_SOURCES,
     on_progress: Hear[SweepGrid] = do_nothing,
-    **how: Unpack[How],
+    **how: Unpack[SweepRunOptions],
 ) -> SweepGrid:
     """Sweep two numbers, as :func:`sweep` does.
 

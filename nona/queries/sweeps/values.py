@@ -38,7 +38,7 @@ def spread_order(count: int) -> list[int]:
 
 
 def middle(low: float, high: float, unit: str) -> float:
-    """A value between two: the mean, the geometric one where ratios count; whole for counts.
+    """Return a value between two: the mean, the geometric one where ratios count; whole for counts.
 
     >>> middle(3, 8, "count"), middle(1.0, 4.0, "bandwidth"), middle(0.5, 0.6, "fraction")
     (5.0, 2.0, 0.55)
@@ -65,7 +65,7 @@ def near_enough(low: float, high: float, unit: str, span: float, near: float = N
 
 
 def between(unit: str, span: float, near: float = NEAR) -> Callable[[float, float], float | None]:
-    """What gives the next value between two, or none where they locate an edge well enough."""
+    """Return what gives the next value between two, or none where they locate an edge well enough."""
 
     def value(low: float, high: float) -> float | None:
         return None if near_enough(low, high, unit, span, near) else middle(low, high, unit)

@@ -10,17 +10,17 @@ from nona.core.arrays import Ints
 from nona.core.errors import SimulationError
 from nona.serverless.engine import layout
 from nona.serverless.engine.arrays import Blocks, GpuTables
-from nona.serverless.engine.layout import NOWHERE, SMALLEST_ROW, WAITS, State
-from nona.serverless.policies.base import Ask, Fleet, Plan, Planner, Scaler, Service
+from nona.serverless.engine.layout import NOWHERE, SMALLEST_ROW, WAITS, PlatformState
+from nona.serverless.policies.base import BatchPlan, Fleet, PreparedPolicy, Scaler, Service, WaitingQueue
 from nona.serverless.system import NodeMemory, ServerlessSystem
 
 MOST_KNOWN = 10_000  # plans that are recognised without a look at what they say
 
 
-class View:
+class InvokerView:
     """The invokers of a run, as a planner that places a batch of one function sees them."""
 
-    def __init__(self, state: State, system: ServerlessSystem, function: int) -> None:
+    def __init__(self, state: PlatformState, system: ServerlessSystem, function: int) -> None:
         self._function, self._memory = function, system.memory
         of = state.invokers
         self._vcpus, self._vgpus, self._fits, self._ready = (
@@ -62,37 +62,37 @@ class View:
         return in_use_bytes + memory.container_bytes[self._function] <= memory.node_bytes[invoker]
 
 
-class Answers:
+class PolicyCalls:
     """Answers the loop. ``state`` is replaced when the loop gets more room."""
 
     def __init__(
         self,
         system: ServerlessSystem,
-        planner: Planner,
+        planner: PreparedPolicy,
         scaler: Scaler | None,
-        state: State,
+        state: PlatformState,
         gpus: GpuTables,
         background: list[Blocks],
         tell: Mapping[int, Callable[[], None]],
     ) -> None:
         self._system, self._planner, self._scaler = system, planner, scaler
         self.gpus, self._background = gpus, background
-        self._views = [View(state, system, f) for f in range(len(system.functions))]
+        self._views = [InvokerView(state, system, f) for f in range(len(system.functions))]
         self._queues = system.queues
         self._batch = [c.batch for c in system.space.configurations]
-        self._plans: list[Plan] = []
+        self._plans: list[BatchPlan] = []
         self._largest: list[int] = []  # batch of a plan that a shorter queue does not fill
         self._length = state.queues["length"]
         self._wait_s, self._wait_for = state.clock["wait_s"], state.clock["wait_for"]
         self._partial = system.dispatch.partial
         self._row_of: dict[int, int] = {}  # by the identity of a plan that stays alive
-        self._alive: list[Plan] = []
-        self._equal: dict[Plan, int] = {}
+        self._alive: list[BatchPlan] = []
+        self._equal: dict[BatchPlan, int] = {}
         self._carried: list[tuple[int, ...]] = []
         self._numbers: dict[tuple[int, ...], int] = {}
-        self._asks: list[Ask | None] = [None] * len(self._queues)
+        self._asks: list[WaitingQueue | None] = [None] * len(self._queues)
         self.state = state
-        self._row(Plan((system.space.smallest,)))
+        self._row(BatchPlan((system.space.smallest,)))
         self._by_code: dict[int, Callable[[int, int, int], int]] = {
             layout.PLACE: self._place,
             layout.STATE: lambda number, *_: gpus.work_out(number),
@@ -114,9 +114,9 @@ class Answers:
         waited_s: float,
         rate: float,
     ) -> int:
-        """The row of the plan for a queue, or that it waits."""
+        """Return the row of the plan for a queue, or that it waits."""
         plan_before = self._carried[carried] if carried >= 0 else None
-        ask = Ask(*self._queues[queue], length, slack_s, waited_s, plan_before, rate)
+        ask = WaitingQueue(*self._queues[queue], length, slack_s, waited_s, plan_before, rate)
         self._asks[queue] = ask
         if forced:
             return SMALLEST_ROW
@@ -134,7 +134,7 @@ class Answers:
             return 0
         return self._by_code[what](first, second, third)
 
-    def _row(self, plan: Plan) -> int:
+    def _row(self, plan: BatchPlan) -> int:
         row = self._equal.get(plan)
         if row is None:
             row = self._equal[plan] = self._new_row(plan)
@@ -143,7 +143,7 @@ class Answers:
             self._alive.append(plan)
         return row
 
-    def _new_row(self, plan: Plan) -> int:
+    def _new_row(self, plan: BatchPlan) -> int:
         s, number = self.state, len(self._plans)
         first = int(s.clock["listed"][0])
         after = first + len(plan.ranked)
@@ -165,12 +165,12 @@ class Answers:
         return number
 
     def _place(self, queue: int, row: int, _: int) -> int:
-        """Configuration · invokers + invoker, where the policy itself puts a batch or an instance."""
+        """Return configuration · invokers + invoker, where the policy itself puts a batch or an instance."""
         ranked, length, ask = self._plans[row].ranked, self._length.item(queue), self._asks[queue]
         application, stage = self._queues[queue]
         app = self._system.applications[application]
         if self._scaler is not None:
-            ask = Ask(application, stage, 1, app.slo_s)
+            ask = WaitingQueue(application, stage, 1, app.slo_s)
         elif self._largest[row] > length:
             ranked = tuple([c for c in ranked if self._batch[c] <= length])
         view, place = self._views[app.function[stage]], self._planner.place
@@ -186,7 +186,7 @@ class Answers:
         return configuration * len(self._system.invokers) + invoker
 
     def _draw(self, link: int, *_: int) -> int:
-        """The next block of a link's background."""
+        """Return the next block of a link's background."""
         s = self.state
         times, sizes = next(self._background[link])
         s.background_s[link], s.background_work_s[link] = times, sizes / s.links["capacity"][link]
@@ -210,7 +210,7 @@ class Answers:
         return len(stopped)
 
     def _live(self, queue: int) -> list[int]:
-        """The instances of a queue that are not being stopped, in the order of starting."""
+        """Return the instances of a queue that are not being stopped, in the order of starting."""
         s, live = self.state, []
         at = int(s.queues["first_instance"][queue])
         while at >= 0:
@@ -220,9 +220,9 @@ class Answers:
         return live
 
     def _ranked(self, queue: int, *_: int) -> int:
-        """The row of configurations for the next instance, for ``wanted`` jobs a second."""
+        """Return the row of configurations for the next instance, for ``wanted`` jobs a second."""
         ranked = self._scaler_of().ranked(*self._queues[queue], float(self.state.clock["wanted"][0]))
-        return self._row(Plan(ranked))
+        return self._row(BatchPlan(ranked))
 
     def _service(self, queue: int, configuration: int, _: int) -> int:
         """Write down what an instance of a configuration serves."""

@@ -16,8 +16,8 @@ from nona.queries.simulation.workload import background_blocks
 from nona.scenario.serverless import LATE
 from nona.serverless.dispatch import looks_for_slices, routes
 from nona.serverless.engine import layout
-from nona.serverless.engine.layout import Records, State, key_of
-from nona.serverless.engine.options import TAIL_SLOS, RunOptions
+from nona.serverless.engine.layout import PlatformState, Records, key_of
+from nona.serverless.engine.options import TAIL_SLOS, PlatformRunOptions
 from nona.serverless.policies.base import Scaler
 from nona.serverless.sharing import gpu_seconds, kinds_of_gpu, larger_slice_s, least_times
 from nona.serverless.system import ServerlessSystem, calls, noise_factors
@@ -48,7 +48,7 @@ def least_left_s(system: ServerlessSystem) -> tuple[float, ...]:
 class GpuTables:
     """Numbers the states of GPUs, and works out what follows each of them when it first occurs."""
 
-    def __init__(self, gpus: list[Gpu[Any]], state_of: State) -> None:
+    def __init__(self, gpus: list[Gpu[Any]], state_of: PlatformState) -> None:
         self.rules, self.arrays = gpus, state_of
         self._numbers: dict[tuple[int, Hashable], int] = {}
         self._states: list[tuple[int, Any]] = []
@@ -57,7 +57,7 @@ class GpuTables:
             self.work_out(number)
 
     def state(self, number: int) -> tuple[Gpu[Any], Any]:
-        """The rules of a GPU, and the state that has the number."""
+        """Return the rules of a GPU, and the state that has the number."""
         kind, state = self._states[number]
         return self.rules[kind], state
 
@@ -97,16 +97,18 @@ class GpuTables:
         return number
 
 
-class Run(NamedTuple):
+class EngineRun(NamedTuple):
     """A run before its first event, the tables of its GPUs, and each link's background that is to come."""
 
-    state: State
+    state: PlatformState
     gpus: GpuTables
     background: list[Blocks]
 
 
-def make_run(system: ServerlessSystem, run: RunOptions, by_length: bool, scaler: Scaler | None) -> Run:
-    """The arrays of a run."""
+def make_run(
+    system: ServerlessSystem, run: PlatformRunOptions, by_length: bool, scaler: Scaler | None
+) -> EngineRun:
+    """Return the arrays of a run."""
     _check_sizes(system)
     arrival_s, application = calls(system, run.most, run.replication)
     clock = _clock(system, run, arrival_s, scaler)
@@ -115,7 +117,7 @@ def make_run(system: ServerlessSystem, run: RunOptions, by_length: bool, scaler:
     gpus = kinds_of_gpu(system)
     queues, lists = _queues(system, application)
     links, background = _links(system, run.replication, clock)
-    state = State(
+    state = PlatformState(
         clock=clock,
         queues=queues,
         rows=_records(layout.ROW, FIRST_ROWS + int(clock["headroom"][0])),
@@ -136,10 +138,10 @@ def make_run(system: ServerlessSystem, run: RunOptions, by_length: bool, scaler:
     )
     tables = GpuTables(gpus, state)
     _empty_gpus(system, state, tables)
-    return Run(state, tables, background)
+    return EngineRun(state, tables, background)
 
 
-def _calls(system: ServerlessSystem, run: RunOptions, arrival_s: Floats, application: Ints) -> Arrays:
+def _calls(system: ServerlessSystem, run: PlatformRunOptions, arrival_s: Floats, application: Ints) -> Arrays:
     apps = system.applications
     stages = np.array([app.stages for app in apps])
     n, width, jobs = len(arrival_s), int(stages.max()), int(stages[application].sum())
@@ -208,8 +210,8 @@ _GROWN = {
 }
 
 
-def with_room(state: State) -> State:
-    """The same with room again for all that was to become short."""
+def with_room(state: PlatformState) -> PlatformState:
+    """Return the same with room again for all that was to become short."""
     clock = state.clock
     clock["grow"], headroom = 0, int(clock["headroom"][0])
     grown = {}
@@ -248,7 +250,9 @@ def _check_sizes(system: ServerlessSystem) -> None:
             )
 
 
-def _clock(system: ServerlessSystem, run: RunOptions, arrival_s: Floats, scaler: Scaler | None) -> Records:
+def _clock(
+    system: ServerlessSystem, run: PlatformRunOptions, arrival_s: Floats, scaler: Scaler | None
+) -> Records:
     clock = _records(layout.CLOCK, 1)
     dispatch, kept, way, nodes = system.dispatch, system.containers, system.transfer, system.invokers
     first, end = run.first, run.first + run.calls
@@ -307,7 +311,7 @@ def _invokers(system: ServerlessSystem) -> Records:
     return rows
 
 
-def _empty_gpus(system: ServerlessSystem, state: State, tables: GpuTables) -> None:
+def _empty_gpus(system: ServerlessSystem, state: PlatformState, tables: GpuTables) -> None:
     """All GPUs are in their empty states, and the invokers have what these have."""
     width = int(state.clock["gpus"][0])
     for number, node in enumerate(system.invokers):
@@ -408,7 +412,7 @@ def _first_containers(system: ServerlessSystem, clock: Records) -> Arrays:
 
 
 def _first_events(clock: Records, arrival_s: float, application: int, containers: Records) -> Arrays:
-    """The first call arrives; containers of the start expire; instances are looked at.
+    """Return the first call arrives; containers of the start expire; instances are looked at.
 
     Sorted, they are a heap.
     """
@@ -429,7 +433,10 @@ def _first_events(clock: Records, arrival_s: float, application: int, containers
 
 
 def _links(system: ServerlessSystem, replication: int, clock: Records) -> tuple[Arrays, list[Blocks]]:
-    """The links of a shared network, their first background, the paths between invokers; else nothing."""
+    """Return the links of a shared network, their first background, the paths between invokers.
+
+    Else nothing.
+    """
     network, n = system.network, len(system.invokers)
     shares = _ints(0, n + 1)
     if network is None:

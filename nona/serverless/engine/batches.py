@@ -20,13 +20,15 @@ from collections.abc import Callable
 
 from nona.serverless.engine.containers import give_back_container, take_container
 from nona.serverless.engine.gpus import give_back_resources, leave_gpu, take_resources
-from nona.serverless.engine.layout import BACKGROUND, END, GPU_PHASE, HOP, NO_TIME, State, key_of
+from nona.serverless.engine.layout import BACKGROUND, END, GPU_PHASE, HOP, NO_TIME, PlatformState, key_of
 from nona.serverless.engine.queues import leave, push
 
 Asked = Callable[..., int]
 
 
-def start_batch(s: State, queue: int, configuration: int, invoker: int, instance: int, ask: Asked) -> None:
+def start_batch(
+    s: PlatformState, queue: int, configuration: int, invoker: int, instance: int, ask: Asked
+) -> None:
     """Send the oldest jobs of a queue to an invoker that has room, or to an instance there.
 
     On an instance there is neither a cold start nor a set-up.
@@ -70,7 +72,7 @@ def start_batch(s: State, queue: int, configuration: int, invoker: int, instance
         _compute(s, number)
 
 
-def _compute(s: State, number: int) -> None:
+def _compute(s: PlatformState, number: int) -> None:
     """The batch has its inputs at ``started_s``: its end, or its turn on a shared GPU, is to come."""
     c, batch = s.clock[0], s.batches[number]
     kind, noise = s.invokers[batch.invoker].kind, s.noise[batch.place]
@@ -88,7 +90,7 @@ def _compute(s: State, number: int) -> None:
     push(s, at_s, key_of(kind, batch.application, batch.stage, number))
 
 
-def end_batch(s: State, number: int, ask: Asked) -> bool:
+def end_batch(s: PlatformState, number: int, ask: Asked) -> bool:
     """End a batch and free its resources; return whether it ends now: its end may have moved since."""
     c, batch = s.clock[0], s.batches[number]
     if not math.isnan(batch.ended_s) or batch.ends_s != c.now_s:
@@ -104,7 +106,7 @@ def end_batch(s: State, number: int, ask: Asked) -> bool:
     return True
 
 
-def _fetch(s: State, number: int) -> None:
+def _fetch(s: PlatformState, number: int) -> None:
     """Seconds for the batch's inputs, and how many of its jobs find all of theirs on its invoker."""
     c, batch = s.clock[0], s.batches[number]
     q, jobs, place = s.queues[batch.queue], batch.jobs, batch.place
@@ -143,7 +145,7 @@ def _way_s(size: float, latency_s: float, bandwidth: float) -> float:
     return latency_s + size / bandwidth if size > 0 else 0.0
 
 
-def _send(s: State, number: int, source: int, size: float) -> None:
+def _send(s: PlatformState, number: int, source: int, size: float) -> None:
     """A message with inputs sets out; alone it would take size / slowest link + latency."""
     c, batch = s.clock[0], s.batches[number]
     path = source * c.invokers + batch.invoker
@@ -158,7 +160,7 @@ def _send(s: State, number: int, source: int, size: float) -> None:
         c.grow = 1
 
 
-def hop(s: State, number: int, ask: Asked) -> None:
+def hop(s: PlatformState, number: int, ask: Asked) -> None:
     """A message joins its next link; the batch that it was the last for has a start now."""
     c, message = s.clock[0], s.messages[number]
     batch, link = s.batches[message.batch], s.paths[message.path, message.steps]
@@ -176,7 +178,7 @@ def hop(s: State, number: int, ask: Asked) -> None:
         _compute(s, message.batch)
 
 
-def _join_link(s: State, number: int, at_s: float, work_s: float) -> float:
+def _join_link(s: PlatformState, number: int, at_s: float, work_s: float) -> float:
     """Queue work at a link, behind all before it; return the time at which it begins."""
     link = s.links[number]
     begin_s = link.free_s
@@ -189,7 +191,7 @@ def _join_link(s: State, number: int, at_s: float, work_s: float) -> float:
     return float(begin_s)
 
 
-def absorb(s: State, number: int, ask: Asked) -> None:
+def absorb(s: PlatformState, number: int, ask: Asked) -> None:
     """Let the background messages that arrived at a link up to now join."""
     c, link = s.clock[0], s.links[number]
     while link.next_s <= c.now_s:

@@ -27,11 +27,11 @@ from __future__ import annotations
 
 import math
 
-from nona.serverless.engine.layout import CONTAINERS, State, key_of
+from nona.serverless.engine.layout import CONTAINERS, PlatformState, key_of
 from nona.serverless.engine.queues import push
 
 
-def take_container(s: State, invoker: int, function: int, configuration: int) -> tuple[bool, int]:
+def take_container(s: PlatformState, invoker: int, function: int, configuration: int) -> tuple[bool, int]:
     """Take a container for a batch or an instance: whether it has to start, and its life."""
     c = s.clock[0]
     place = function * c.invokers + invoker
@@ -56,7 +56,7 @@ def take_container(s: State, invoker: int, function: int, configuration: int) ->
     return bool(cold), life
 
 
-def give_back_container(s: State, life: int) -> None:
+def give_back_container(s: PlatformState, life: int) -> None:
     """A batch or an instance ends; its container is idle."""
     own = s.lives[life]
     invoker, function = own.invoker, own.function
@@ -65,7 +65,7 @@ def give_back_container(s: State, life: int) -> None:
     _check(s, invoker, function)
 
 
-def containers_due(s: State, invoker: int, function: int) -> bool:
+def containers_due(s: PlatformState, invoker: int, function: int) -> bool:
     """Containers whose start has ended are idle, those idle for too long are removed.
 
     That all are gone may start one for the next call. Returns whether memory may be had that could not
@@ -96,7 +96,7 @@ def containers_due(s: State, invoker: int, function: int) -> bool:
     return made_room
 
 
-def _born(s: State, invoker: int, function: int, now_s: float) -> int:
+def _born(s: PlatformState, invoker: int, function: int, now_s: float) -> int:
     """Return the life of a container that starts."""
     c = s.clock[0]
     own = s.lives[c.lives]
@@ -108,7 +108,7 @@ def _born(s: State, invoker: int, function: int, now_s: float) -> int:
     return int(c.lives - 1)
 
 
-def _become_idle(s: State, life: int) -> None:
+def _become_idle(s: PlatformState, life: int) -> None:
     c, own = s.clock[0], s.lives[life]
     place = own.function * c.invokers + own.invoker
     kept = s.containers[place]
@@ -123,7 +123,7 @@ def _become_idle(s: State, life: int) -> None:
         c.grow = 1
 
 
-def _remove_longest_idle(s: State, place: int) -> int:
+def _remove_longest_idle(s: PlatformState, place: int) -> int:
     c, kept = s.clock[0], s.containers[place]
     life = s.idle[place * c.ring + kept.idle_at]
     kept.idle_at = (kept.idle_at + 1) % c.ring
@@ -133,7 +133,7 @@ def _remove_longest_idle(s: State, place: int) -> int:
     return int(life)
 
 
-def _check(s: State, invoker: int, function: int) -> bool:
+def _check(s: PlatformState, invoker: int, function: int) -> bool:
     """Schedule the look for the expiry of the longest idle container; return whether the look is new."""
     c = s.clock[0]
     place = function * c.invokers + invoker
@@ -145,7 +145,7 @@ def _check(s: State, invoker: int, function: int) -> bool:
     return True
 
 
-def _start(s: State, invoker: int, function: int, ready_s: float, from_s: float) -> None:
+def _start(s: PlatformState, invoker: int, function: int, ready_s: float, from_s: float) -> None:
     """A container starts that no batch waits for."""
     c = s.clock[0]
     place = function * c.invokers + invoker
@@ -156,7 +156,7 @@ def _start(s: State, invoker: int, function: int, ready_s: float, from_s: float)
     push(s, ready_s, key_of(CONTAINERS, invoker, function, 0))
 
 
-def _learn(s: State, place: int) -> None:
+def _learn(s: PlatformState, place: int) -> None:
     """The mean gap between batches, the later ones counting more."""
     c, kept = s.clock[0], s.containers[place]
     if kept.last_s >= 0:
@@ -165,7 +165,7 @@ def _learn(s: State, place: int) -> None:
     kept.last_s = c.now_s
 
 
-def _predict(s: State, invoker: int, function: int) -> bool:
+def _predict(s: PlatformState, invoker: int, function: int) -> bool:
     """The last container is gone: start one so that it is ready for the next batch, unless that is past."""
     c = s.clock[0]
     kept = s.containers[function * c.invokers + invoker]
@@ -177,7 +177,7 @@ def _predict(s: State, invoker: int, function: int) -> bool:
     return True
 
 
-def _resident(s: State, invoker: int, idle_too: bool) -> int:
+def _resident(s: PlatformState, invoker: int, idle_too: bool) -> int:
     """Bytes that containers hold on an invoker."""
     c, resident_bytes = s.clock[0], 0
     for function in range(c.functions):
@@ -186,21 +186,21 @@ def _resident(s: State, invoker: int, idle_too: bool) -> int:
     return int(resident_bytes)
 
 
-def _may_start(s: State, invoker: int, function: int) -> bool:
+def _may_start(s: PlatformState, invoker: int, function: int) -> bool:
     """Return whether there is room for one container more; always where memory is not limited."""
     if not s.clock[0].limited:
         return True
     return bool(_resident(s, invoker, True) + s.needs[function] <= s.invokers[invoker].memory)
 
 
-def has_memory(s: State, invoker: int, function: int) -> bool:
+def has_memory(s: PlatformState, invoker: int, function: int) -> bool:
     """Return whether a batch would get a container: an idle one, or one for which others make room."""
     if s.containers[function * s.clock[0].invokers + invoker].idle > 0:
         return True
     return bool(_resident(s, invoker, False) + s.needs[function] <= s.invokers[invoker].memory)
 
 
-def _evict(s: State, invoker: int) -> None:
+def _evict(s: PlatformState, invoker: int) -> None:
     """Remove the idle container that has waited longest; of equal ones that of the first function."""
     c, longest_s, longest = s.clock[0], math.inf, -1
     for function in range(c.functions):

@@ -21,7 +21,7 @@ from nona.serverless.engine.layout import (
     STOP,
     WAIT_OVER,
     WAITS,
-    State,
+    PlatformState,
     key_of,
 )
 from nona.serverless.engine.queues import drop_late, push, recent_rate, slack_s
@@ -29,21 +29,21 @@ from nona.serverless.engine.queues import drop_late, push, recent_rate, slack_s
 Asked = Callable[..., int]
 
 
-def make_pending(s: State, queue: int) -> None:
+def make_pending(s: PlatformState, queue: int) -> None:
     """The queue is to be looked at."""
     q = s.queues[queue]
     s.clock[0].pending += 1 - q.pending
     q.pending = 1
 
 
-def make_others_pending(s: State) -> None:
+def make_others_pending(s: PlatformState) -> None:
     """Resources have become free."""
     for queue in range(s.clock[0].queues):
         if s.queues[queue].recheck:
             make_pending(s, queue)
 
 
-def has_joined(s: State, queue: int) -> None:
+def has_joined(s: PlatformState, queue: int) -> None:
     """A job has joined; one that a search is under way for will count it at the search's end."""
     q = s.queues[queue]
     if q.searching:
@@ -55,7 +55,7 @@ def has_joined(s: State, queue: int) -> None:
         make_pending(s, queue)
 
 
-def next_queue(s: State) -> int:
+def next_queue(s: PlatformState) -> int:
     """Take the pending queue that ``dispatch`` puts first; standing instances serve in the queues' order."""
     c = s.clock[0]
     if c.by_slack and not c.stands:
@@ -71,7 +71,7 @@ def next_queue(s: State) -> int:
     return int(queue)
 
 
-def _least_slack(s: State) -> int:
+def _least_slack(s: PlatformState) -> int:
     """Return the queue of the least slack, of the pending ones with jobs; else the first pending one."""
     best = first = -1
     for queue in range(s.clock[0].queues):
@@ -83,7 +83,7 @@ def _least_slack(s: State) -> int:
     return best if best >= 0 else first
 
 
-def examine(s: State, queue: int, answer: Asked, ask: Asked) -> None:
+def examine(s: PlatformState, queue: int, answer: Asked, ask: Asked) -> None:
     """Decide for a queue."""
     c, q = s.clock[0], s.queues[queue]
     if q.length == 0 or q.searching:
@@ -110,8 +110,8 @@ def examine(s: State, queue: int, answer: Asked, ask: Asked) -> None:
         resolve(s, queue, ask)
 
 
-def _decided_row(s: State, queue: int, carried: int, forced: bool, answer: Asked) -> int:
-    """The planner's answer: remembered where it depends on the length and the carried plan alone."""
+def _decided_row(s: PlatformState, queue: int, carried: int, forced: bool, answer: Asked) -> int:
+    """Return the planner's answer: remembered where it depends on the length and the carried plan alone."""
     c, q = s.clock[0], s.queues[queue]
     if forced and not c.places:
         return SMALLEST_ROW
@@ -130,7 +130,7 @@ def _decided_row(s: State, queue: int, carried: int, forced: bool, answer: Asked
     return row
 
 
-def _stand(s: State, queue: int) -> None:
+def _stand(s: PlatformState, queue: int) -> None:
     c, q = s.clock[0], s.queues[queue]
     if c.wait_s <= 0 and c.wait_for <= q.length:
         return
@@ -141,7 +141,7 @@ def _stand(s: State, queue: int) -> None:
         push(s, over_s, key_of(WAIT_OVER, q.application, q.stage, q.waits))
 
 
-def decided(s: State, queue: int, ask: Asked) -> None:
+def decided(s: PlatformState, queue: int, ask: Asked) -> None:
     """A search has ended."""
     s.queues[queue].searching = 0
     s.clock[0].searches -= 1
@@ -149,7 +149,7 @@ def decided(s: State, queue: int, ask: Asked) -> None:
         resolve(s, queue, ask)
 
 
-def resolve(s: State, queue: int, ask: Asked) -> None:
+def resolve(s: PlatformState, queue: int, ask: Asked) -> None:
     """Dispatch the decision where there is room."""
     c, q = s.clock[0], s.queues[queue]
     row, inside = s.rows[q.row], c.start_s <= c.now_s <= c.end_s
@@ -174,8 +174,8 @@ def resolve(s: State, queue: int, ask: Asked) -> None:
         make_pending(s, queue)
 
 
-def find_place(s: State, queue: int, number: int, predecessor: int, ask: Asked) -> tuple[int, int]:
-    """(configuration, invoker): the first configuration of a row that some invoker takes."""
+def find_place(s: PlatformState, queue: int, number: int, predecessor: int, ask: Asked) -> tuple[int, int]:
+    """Return (configuration, invoker): the first configuration of a row that some invoker takes."""
     c, q, row = s.clock[0], s.queues[queue], s.rows[number]
     if c.places:
         code = ask(PLACE, queue, number, 0)
@@ -189,8 +189,8 @@ def find_place(s: State, queue: int, number: int, predecessor: int, ask: Asked) 
     return NOWHERE, -1
 
 
-def _predecessor_of(s: State, queue: int) -> int:
-    """The invoker of the oldest job's predecessor whose batch ended last, −1 for an entry stage."""
+def _predecessor_of(s: PlatformState, queue: int) -> int:
+    """Return the invoker of the oldest job's predecessor whose batch ended last, −1 for an entry stage."""
     q = s.queues[queue]
     last, base = -1, q.head - q.stage
     for at in range(q.before, q.before + q.befores):

@@ -9,15 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nona.serverless.engine.containers import has_memory
-from nona.serverless.engine.layout import BACK, END, HOME, PREDECESSOR, STATE, WALK, WARM, State, key_of
+from nona.serverless.engine.layout import (
+    BACK,
+    END,
+    HOME,
+    PREDECESSOR,
+    STATE,
+    WALK,
+    WARM,
+    PlatformState,
+    key_of,
+)
 from nona.serverless.engine.queues import push
 
 Asked = Callable[..., int]
 ANY, READY_ONLY, OTHERS = range(3)  # which invokers a round asks
 
 
-def find_invoker(s: State, queue: int, configuration: int, predecessor: int) -> int:
-    """The first invoker with room in the order of the queue's rules, or −1.
+def find_invoker(s: PlatformState, queue: int, configuration: int, predecessor: int) -> int:
+    """Return the first invoker with room in the order of the queue's rules, or −1.
 
     Where slices have to be made, invokers that need not come first.
     """
@@ -36,8 +46,10 @@ def find_invoker(s: State, queue: int, configuration: int, predecessor: int) -> 
     return -1
 
 
-def _by_rule(s: State, function: int, configuration: int, rule: int, predecessor: int, way: int) -> int:
-    """The first invoker that accepts, of those that the rule names, or −1."""
+def _by_rule(
+    s: PlatformState, function: int, configuration: int, rule: int, predecessor: int, way: int
+) -> int:
+    """Return the first invoker that accepts, of those that the rule names, or −1."""
     invokers = s.clock[0].invokers
     if rule in (HOME, WALK):
         for k in range(invokers if rule == WALK else 1):
@@ -61,7 +73,7 @@ def _by_rule(s: State, function: int, configuration: int, rule: int, predecessor
     return best
 
 
-def _accepts(s: State, invoker: int, function: int, configuration: int, way: int) -> bool:
+def _accepts(s: PlatformState, invoker: int, function: int, configuration: int, way: int) -> bool:
     c, own, wanted = s.clock[0], s.invokers[invoker], s.configurations[configuration]
     enough = own.free_vcpus >= wanted.vcpus and wanted.vgpus < c.sizes
     ready = enough and (own.ready >> wanted.vgpus) & 1
@@ -73,7 +85,7 @@ def _accepts(s: State, invoker: int, function: int, configuration: int, way: int
     return bool(not short and enough and (own.fits >> wanted.vgpus) & 1)
 
 
-def _is_freer(s: State, invoker: int, other: int) -> bool:
+def _is_freer(s: PlatformState, invoker: int, other: int) -> bool:
     """Return whether it has more free vGPUs, then more free vCPUs, then comes first."""
     a, b = s.invokers[invoker], s.invokers[other]
     if a.free_vgpus != b.free_vgpus:
@@ -82,7 +94,7 @@ def _is_freer(s: State, invoker: int, other: int) -> bool:
 
 
 def take_resources(
-    s: State, invoker: int, configuration: int, ask: Asked
+    s: PlatformState, invoker: int, configuration: int, ask: Asked
 ) -> tuple[int, int, int, int, float]:
     """(GPU, slots, vGPUs, key, seconds of set-up) for a batch that has room."""
     c, wanted = s.clock[0], s.configurations[configuration]
@@ -107,7 +119,14 @@ def take_resources(
 
 
 def give_back_resources(
-    s: State, invoker: int, number: int, slots: int, vgpus: int, key: int, configuration: int, ask: Asked
+    s: PlatformState,
+    invoker: int,
+    number: int,
+    slots: int,
+    vgpus: int,
+    key: int,
+    configuration: int,
+    ask: Asked,
 ) -> None:
     """A batch or an instance ends: its resources on GPU ``number`` are free again."""
     c = s.clock[0]
@@ -123,7 +142,7 @@ def give_back_resources(
     _change(s, invoker, gpu, after, s.configurations[configuration].vcpus, vgpus, ask)
 
 
-def _change(s: State, invoker: int, gpu: int, state: int, vcpus: int, vgpus: int, ask: Asked) -> None:
+def _change(s: PlatformState, invoker: int, gpu: int, state: int, vcpus: int, vgpus: int, ask: Asked) -> None:
     """A GPU is in another state, and so many more are free."""
     c, own = s.clock[0], s.invokers[invoker]
     account_resources(s)
@@ -146,7 +165,7 @@ def _change(s: State, invoker: int, gpu: int, state: int, vcpus: int, vgpus: int
     own.stranded = stranded
 
 
-def account_resources(s: State) -> None:
+def account_resources(s: PlatformState) -> None:
     """Add the time since the last change to the areas, as far as it lies in the window."""
     c = s.clock[0]
     begin, until = max(c.last_s, c.start_s), min(c.now_s, c.end_s)
@@ -158,7 +177,7 @@ def account_resources(s: State) -> None:
     c.last_s = c.now_s
 
 
-def enter_gpu(s: State, number: int) -> None:
+def enter_gpu(s: PlatformState, number: int) -> None:
     """A batch begins to compute on a GPU that it shares."""
     c, batch = s.clock[0], s.batches[number]
     gpu = batch.invoker * c.gpus + batch.gpu
@@ -173,7 +192,7 @@ def enter_gpu(s: State, number: int) -> None:
     _set_speeds(s, gpu)
 
 
-def leave_gpu(s: State, number: int) -> None:
+def leave_gpu(s: PlatformState, number: int) -> None:
     """A batch ends; the others are faster."""
     c, batch = s.clock[0], s.batches[number]
     gpu = batch.invoker * c.gpus + batch.gpu
@@ -187,7 +206,7 @@ def leave_gpu(s: State, number: int) -> None:
     _set_speeds(s, gpu)
 
 
-def _advance(s: State, gpu: int) -> None:
+def _advance(s: PlatformState, gpu: int) -> None:
     """The batches on a GPU have done their work up to now."""
     c = s.clock[0]
     for at in range(gpu * c.crowd, gpu * c.crowd + s.gpus[gpu].active):
@@ -196,7 +215,7 @@ def _advance(s: State, gpu: int) -> None:
         batch.since_s = c.now_s
 
 
-def _set_speeds(s: State, gpu: int) -> None:
+def _set_speeds(s: PlatformState, gpu: int) -> None:
     """Where a batch has another speed now, its end moves."""
     c, vgpus = s.clock[0], 0
     for at in range(gpu * c.crowd, gpu * c.crowd + s.gpus[gpu].active):

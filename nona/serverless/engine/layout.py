@@ -19,7 +19,7 @@ DONE, ROOM, STOPPED, NO_TIME = range(4)
 # What a planner answers instead of a row; what a search for an invoker answers instead of one; a queue that
 # wants more instances.
 STOP, WAITS, NOWHERE, MORE = -1, -2, -3, -4
-# What the loop asks of Python, or tells it: see :class:`nona.serverless.engine.answers.Answers`.
+# What the loop asks of Python, or tells it: see :class:`nona.serverless.engine.answers.PolicyCalls`.
 PROGRESS, SNAPSHOTS, PLACE, STATE, BACK, BACKGROUND, SCALES, RANKED, SERVICE = range(9)
 # Kinds of events. Of those of one instant the kind decides, then application, stage and number.
 END = 0  # a batch ends; number: the batch
@@ -122,7 +122,7 @@ ROW = _record(i="first count steps carry missed", f="search_s")
 CONFIGURATION = _record(i="batch vcpus vgpus refused")
 
 
-class State(NamedTuple):
+class PlatformState(NamedTuple):
     """A run. Sizes: Q queues, N invokers, F functions, C configurations, n calls of ``width`` stages.
 
     By place: ``noise``, ``waiting`` (stages before it that have not ended), ``served`` (its batch),
@@ -191,5 +191,5 @@ class State(NamedTuple):
 
 
 def key_of(kind: int, application: int, stage: int, number: int) -> int:
-    """The key of an event."""
+    """Return the key of an event."""
     return (kind << KIND_BIT) + (application << APPLICATION_BIT) + (stage << STAGE_BIT) + number

@@ -38,7 +38,7 @@ from nona.serverless.engine.layout import (
     SCALE,
     SNAPSHOTS,
     STAGE_BIT,
-    State,
+    PlatformState,
     key_of,
 )
 from nona.serverless.engine.queues import account_queue, drop_first, join, push
@@ -47,7 +47,7 @@ from nona.serverless.engine.standing import becomes_idle, examine_standing, scal
 Asked = Callable[..., int]
 
 
-def advance(s: State, answer: Asked, ask: Asked) -> int:
+def advance(s: PlatformState, answer: Asked, ask: Asked) -> int:
     """Run until it is done, is halted, or needs room; return which.
 
     ``answer(queue, length, carried, forced, slack, waited, rate)`` gives a row, ``ask`` anything else.
@@ -83,7 +83,7 @@ def advance(s: State, answer: Asked, ask: Asked) -> int:
     return int(c.halted) if c.halted else DONE
 
 
-def _happen(s: State, ask: Asked) -> None:
+def _happen(s: PlatformState, ask: Asked) -> None:
     key = s.event_key[0]
     drop_first(s)
     kind, number = key >> KIND_BIT, key & ((1 << STAGE_BIT) - 1)
@@ -110,7 +110,7 @@ def _happen(s: State, ask: Asked) -> None:
         _wait_over(s, s.queue_at[application, stage], number)
 
 
-def _wait_over(s: State, queue: int, number: int) -> None:
+def _wait_over(s: PlatformState, queue: int, number: int) -> None:
     """A wait has run out; it may have ended before."""
     q = s.queues[queue]
     if q.wait == number:
@@ -118,7 +118,7 @@ def _wait_over(s: State, queue: int, number: int) -> None:
         make_pending(s, queue)
 
 
-def _arrive(s: State, call: int, ask: Asked) -> None:
+def _arrive(s: PlatformState, call: int, ask: Asked) -> None:
     c, application = s.clock[0], s.application[call]
     c.arrived = call + 1
     for at in range(s.entries[application], s.entries[application + 1]):
@@ -130,7 +130,7 @@ def _arrive(s: State, call: int, ask: Asked) -> None:
         ask(PROGRESS, 0, 0, 0)
 
 
-def _go_on(s: State, number: int, ask: Asked) -> None:
+def _go_on(s: PlatformState, number: int, ask: Asked) -> None:
     """A batch has ended: its jobs go on to their next stages; a call that has none left is complete."""
     c, batch = s.clock[0], s.batches[number]
     q, place = s.queues[batch.queue], batch.place
@@ -153,7 +153,7 @@ def _go_on(s: State, number: int, ask: Asked) -> None:
         make_others_pending(s)
 
 
-def _complete(s: State, call: int) -> None:
+def _complete(s: PlatformState, call: int) -> None:
     c = s.clock[0]
     s.completion_s[call] = c.now_s
     c.completed += 1
@@ -179,7 +179,7 @@ def signatures() -> _Signatures:
     return _Signatures(asked, int64(int64, int64, int64, int64))
 
 
-def loop_for(state: State) -> Callable[..., int]:
+def loop_for(state: PlatformState) -> Callable[..., int]:
     """The loop, for a state: all states are of one type. From disk in a fraction of a second, or compiled."""
     import numba
 
@@ -198,7 +198,10 @@ def _load_loop(state_type: Any) -> Callable[..., int]:
 
 
 def callback(function: Callable[..., int], signature: Any) -> Any:
-    """A Python function as one that machine code can call; it must be kept as long as that may happen."""
+    """Return a Python function as one that machine code can call.
+
+    It must be kept as long as that may happen.
+    """
     from numba.core import types
 
     kinds: dict[Any, Any] = {types.int64: ctypes.c_int64, types.float64: ctypes.c_double}

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from nona.core.errors import SimulationError
 from nona.queries.simulation.sizes import auto_warmup
-from nona.serverless.chart_data import Snapshot
+from nona.serverless.chart_data import PlatformSnapshot
 
 REPORTS = 200  # of progress, in a run
 TAIL_SLOS = 20  # so many times the largest SLO may pass after the last measured call
 
 
 @dataclass(frozen=True, slots=True)
-class RunOptions:
+class PlatformRunOptions:
     """Size and manner of one run.
 
     ``calls``: measured calls, all applications together.
@@ -62,7 +62,7 @@ class ServerlessProgress:
     policy: str
     replication: int
     fraction: float
-    snapshot: Snapshot | None = None
+    snapshot: PlatformSnapshot | None = None
     own: float | None = None
 
     @property

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from nona.serverless.engine.layout import RECENT, State
+from nona.serverless.engine.layout import RECENT, PlatformState
 
 
-def push(s: State, time_s: float, key: int) -> None:
+def push(s: PlatformState, time_s: float, key: int) -> None:
     """An event is to come."""
     c = s.clock[0]
     i = c.coming
@@ -27,7 +27,7 @@ def push(s: State, time_s: float, key: int) -> None:
     s.event_s[i], s.event_key[i] = time_s, key
 
 
-def drop_first(s: State) -> None:
+def drop_first(s: PlatformState) -> None:
     """The first event has happened."""
     c = s.clock[0]
     n = c.coming - 1
@@ -47,11 +47,11 @@ def drop_first(s: State) -> None:
     s.event_s[i], s.event_key[i] = time_s, key
 
 
-def _is_before(s: State, i: int, time_s: float, key: int) -> bool:
+def _is_before(s: PlatformState, i: int, time_s: float, key: int) -> bool:
     return bool(s.event_s[i] < time_s or (s.event_s[i] == time_s and s.event_key[i] < key))
 
 
-def join(s: State, queue: int, call: int) -> None:
+def join(s: PlatformState, queue: int, call: int) -> None:
     """A call joins a queue; of those that join at one instant the one with the least number is first."""
     c, q = s.clock[0], s.queues[queue]
     account_queue(s, queue)
@@ -71,7 +71,7 @@ def join(s: State, queue: int, call: int) -> None:
         _add_least(s, queue, place)
 
 
-def _squeeze_in(s: State, queue: int, place: int) -> None:
+def _squeeze_in(s: PlatformState, queue: int, place: int) -> None:
     """Put a place before those of this instant that are larger; then find the candidates again."""
     now_s, q = s.clock[0].now_s, s.queues[queue]
     before, at = -1, q.head
@@ -88,7 +88,7 @@ def _squeeze_in(s: State, queue: int, place: int) -> None:
         at = s.next[at]
 
 
-def _add_least(s: State, queue: int, place: int) -> None:
+def _add_least(s: PlatformState, queue: int, place: int) -> None:
     """Add a call to the candidates for the oldest."""
     q = s.queues[queue]
     while q.least_tail > place:
@@ -101,7 +101,7 @@ def _add_least(s: State, queue: int, place: int) -> None:
     q.least_tail = place
 
 
-def leave(s: State, queue: int, count: int) -> None:
+def leave(s: PlatformState, queue: int, count: int) -> None:
     """The first ``count`` calls leave; their places stay linked."""
     q = s.queues[queue]
     account_queue(s, queue)
@@ -117,8 +117,8 @@ def leave(s: State, queue: int, count: int) -> None:
     q.length -= count
 
 
-def drop_late(s: State, queue: int) -> None:
-    """Calls of a queue that cannot be in time any more leave all queues of their application."""
+def drop_late(s: PlatformState, queue: int) -> None:
+    """Call of a queue that cannot be in time any more leave all queues of their application."""
     c, q = s.clock[0], s.queues[queue]
     if slack_s(s, queue) >= q.least_left_s:
         return
@@ -136,8 +136,8 @@ def drop_late(s: State, queue: int) -> None:
             _without_dropped(s, other)
 
 
-def _without_dropped(s: State, queue: int) -> None:
-    """Calls that were dropped leave; an emptied queue starts anew."""
+def _without_dropped(s: PlatformState, queue: int) -> None:
+    """Call that were dropped leave; an emptied queue starts anew."""
     c, q = s.clock[0], s.queues[queue]
     account_queue(s, queue)
     at, last, kept = q.head, -1, 0
@@ -158,7 +158,7 @@ def _without_dropped(s: State, queue: int) -> None:
         q.failed, q.missed, q.wait = 0, 0, 0
 
 
-def account_queue(s: State, queue: int) -> None:
+def account_queue(s: PlatformState, queue: int) -> None:
     """Add the time since the last change to the area, as far as it lies in the window."""
     c, q = s.clock[0], s.queues[queue]
     begin, until = max(q.last_s, c.start_s), min(c.now_s, c.end_s)
@@ -167,13 +167,13 @@ def account_queue(s: State, queue: int) -> None:
     q.last_s = c.now_s
 
 
-def slack_s(s: State, queue: int) -> float:
-    """The SLO less the age of the oldest call."""
+def slack_s(s: PlatformState, queue: int) -> float:
+    """Return the SLO less the age of the oldest call."""
     c, q = s.clock[0], s.queues[queue]
     return float(q.slo_s - (c.now_s - s.arrival_s[q.least_head // c.width]))
 
 
-def recent_rate(s: State, queue: int) -> float:
+def recent_rate(s: PlatformState, queue: int) -> float:
     """Jobs per second lately: those that followed the first of the last 64, per time since it."""
     q, now_s = s.queues[queue], s.clock[0].now_s
     recent = min(q.joins, RECENT)
@@ -183,7 +183,7 @@ def recent_rate(s: State, queue: int) -> float:
     return float((recent - 1) / (now_s - since_s)) if now_s > since_s else 0.0
 
 
-def window_rate(s: State, queue: int) -> float:
+def window_rate(s: PlatformState, queue: int) -> float:
     """Jobs per second over a window that reaches back ``window_s`` seconds, or to the start.
 
     Formula: jobs that joined in (now − w, now] / w with w = min(window, max(now, a look's time)).

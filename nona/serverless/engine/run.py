@@ -10,17 +10,17 @@ import numpy as np
 from nona.core.arrays import Floats
 from nona.core.errors import SimulationError
 from nona.core.options import Options
-from nona.serverless.chart_data import Snapshot
+from nona.serverless.chart_data import PlatformSnapshot
 from nona.serverless.engine import layout
-from nona.serverless.engine.answers import Answers
+from nona.serverless.engine.answers import PolicyCalls
 from nona.serverless.engine.arrays import make_run, with_room
-from nona.serverless.engine.layout import State
-from nona.serverless.engine.options import REPORTS, OnProgress, RunOptions, ServerlessProgress
-from nona.serverless.policies.base import Planner, Policy, Scales
+from nona.serverless.engine.layout import PlatformState
+from nona.serverless.engine.options import REPORTS, OnProgress, PlatformRunOptions, ServerlessProgress
+from nona.serverless.policies.base import ConfigurationPolicy, PreparedPolicy, Scales
 from nona.serverless.records import (
-    Batches,
     Calls,
     ContainerLives,
+    DispatchedBatches,
     Instances,
     LinkTransfers,
     ServerlessRecords,
@@ -28,14 +28,14 @@ from nona.serverless.records import (
 )
 from nona.serverless.system import ServerlessSystem
 
-DEFAULT = RunOptions()
+DEFAULT = PlatformRunOptions()
 
 
 def simulate_serverless(
     system: ServerlessSystem,
-    policy: Policy,
+    policy: ConfigurationPolicy,
     options: Options,
-    run: RunOptions = DEFAULT,
+    run: PlatformRunOptions = DEFAULT,
     on_progress: OnProgress | None = None,
 ) -> ServerlessRecords:
     """Simulate ``policy`` with ``options`` on ``system``.
@@ -57,9 +57,9 @@ class _Simulation:
     def __init__(
         self,
         system: ServerlessSystem,
-        policy: Policy,
-        planner: Planner,
-        run: RunOptions,
+        policy: ConfigurationPolicy,
+        planner: PreparedPolicy,
+        run: PlatformRunOptions,
         on_progress: OnProgress | None,
     ) -> None:
         self._system, self._policy, self._run, self._on_progress = system, policy.name, run, on_progress
@@ -67,11 +67,11 @@ class _Simulation:
         places = planner.place is not None
         self._state, gpus, background = make_run(system, run, policy.by_length and not places, scaler)
         tell = {layout.SNAPSHOTS: self._keep_snapshots, layout.PROGRESS: self._report}
-        self._answers = Answers(system, planner, scaler, self._state, gpus, background, tell)
+        self._answers = PolicyCalls(system, planner, scaler, self._state, gpus, background, tell)
         clock = self._state.clock
         clock["places"] = places
         clock["report_every"] = max(1, (run.first + run.calls) // REPORTS) if on_progress else 0
-        self._snapshots: list[Snapshot] = []
+        self._snapshots: list[PlatformSnapshot] = []
         self._error: BaseException | None = None
 
     def records(self, begin: float) -> ServerlessRecords:
@@ -124,9 +124,9 @@ class _Simulation:
             self._snapshots.append(self._snapshot(float(clock["next_snapshot_s"][0])))
             clock["next_snapshot_s"] = (len(self._snapshots) + 1) * every
 
-    def _snapshot(self, now_s: float) -> Snapshot:
+    def _snapshot(self, now_s: float) -> PlatformSnapshot:
         s, c = self._state, self._state.clock[0]
-        return Snapshot(
+        return PlatformSnapshot(
             time_s=now_s,
             queues=tuple(s.queues["length"].tolist()),
             free_vcpus=tuple(s.invokers["free_vcpus"].tolist()),
@@ -155,7 +155,7 @@ class _Simulation:
         )
 
 
-def _calls(s: State) -> Calls:
+def _calls(s: PlatformState) -> Calls:
     n, c = int(s.clock["arrived"][0]), s.clock[0]
     measured = np.zeros(n, dtype=bool)
     measured[int(c["first"]) : int(c["end"])] = True
@@ -169,13 +169,15 @@ def _calls(s: State) -> Calls:
     )
 
 
-def _batches(s: State) -> Batches:
+def _batches(s: PlatformState) -> DispatchedBatches:
     rows = s.batches[: int(s.clock["batches"][0])]
-    columns = {name: np.ascontiguousarray(rows[name]) for name in Batches.__dataclass_fields__}
-    return Batches(**columns | {name: columns[name].astype(bool) for name in ("cold", "missed", "forced")})
+    columns = {name: np.ascontiguousarray(rows[name]) for name in DispatchedBatches.__dataclass_fields__}
+    return DispatchedBatches(
+        **columns | {name: columns[name].astype(bool) for name in ("cold", "missed", "forced")}
+    )
 
 
-def _instances(s: State, tracked: bool) -> Instances:
+def _instances(s: PlatformState, tracked: bool) -> Instances:
     rows = s.instances[: int(s.clock["instances"][0])]
     names = ("invoker", "gpu", "configuration", "slots", "started_s", "ready_s", "ended_s")
     return Instances(
@@ -189,7 +191,7 @@ def _instances(s: State, tracked: bool) -> Instances:
     )
 
 
-def _transfers(s: State, names: tuple[str, ...]) -> LinkTransfers:
+def _transfers(s: PlatformState, names: tuple[str, ...]) -> LinkTransfers:
     rows, now_s = s.batches[: int(s.clock["batches"][0])], float(s.clock["now_s"][0])
     links = s.links
     return LinkTransfers(
@@ -201,7 +203,7 @@ def _transfers(s: State, names: tuple[str, ...]) -> LinkTransfers:
     )
 
 
-def _lives(s: State) -> ContainerLives:
+def _lives(s: PlatformState) -> ContainerLives:
     c = s.clock[0]
     lives, spells = s.lives[: int(c["lives"])], s.spells[: int(c["spells"])]
     born_s: Floats = np.minimum(lives["born_s"], float(c["now_s"]))

@@ -29,7 +29,7 @@ from nona.serverless.engine.layout import (
     SMALLEST_ROW,
     STOP,
     WAIT_OVER,
-    State,
+    PlatformState,
     key_of,
 )
 from nona.serverless.engine.queues import drop_late, push, window_rate
@@ -38,7 +38,7 @@ Asked = Callable[..., int]
 SOONEST_S = 1e-9  # a shorter wait has run out
 
 
-def scale_all(s: State, number: int, ask: Asked) -> None:
+def scale_all(s: PlatformState, number: int, ask: Asked) -> None:
     """The ``number``-th look: another queue is first each time, as there may not be room for all."""
     c = s.clock[0]
     for k in range(c.queues):
@@ -46,7 +46,7 @@ def scale_all(s: State, number: int, ask: Asked) -> None:
     push(s, (number + 1) * c.every_s, key_of(SCALE, 0, 0, number + 1))
 
 
-def _scale(s: State, queue: int, ask: Asked) -> None:
+def _scale(s: PlatformState, queue: int, ask: Asked) -> None:
     """Start instances for excess load, or stop some; the last one stays while jobs wait."""
     c = s.clock[0]
     c.rate = window_rate(s, queue)
@@ -61,8 +61,8 @@ def _scale(s: State, queue: int, ask: Asked) -> None:
         c.wanted -= s.service_most[queue, s.instances[instance].configuration]
 
 
-def _start(s: State, queue: int, row: int, forced: bool, ask: Asked) -> int:
-    """An instance of the first configuration that has room, where it has; else −1."""
+def _start(s: PlatformState, queue: int, row: int, forced: bool, ask: Asked) -> int:
+    """Return an instance of the first configuration that has room, where it has; else −1."""
     c, q = s.clock[0], s.queues[queue]
     configuration, invoker = find_place(s, queue, row, -1, ask)
     if configuration < 0:
@@ -94,7 +94,7 @@ def _start(s: State, queue: int, row: int, forced: bool, ask: Asked) -> int:
     return int(number)
 
 
-def becomes_idle(s: State, number: int, ask: Asked) -> None:
+def becomes_idle(s: PlatformState, number: int, ask: Asked) -> None:
     """An instance is ready, or its batch has ended: it is idle, or stops."""
     own = s.instances[number]
     own.busy = 0
@@ -103,7 +103,7 @@ def becomes_idle(s: State, number: int, ask: Asked) -> None:
     make_pending(s, own.queue)
 
 
-def _stop(s: State, number: int, ask: Asked) -> None:
+def _stop(s: PlatformState, number: int, ask: Asked) -> None:
     """An instance serves no more; it gives everything back as soon as it is idle."""
     own = s.instances[number]
     own.stopping = 1
@@ -124,7 +124,7 @@ def _stop(s: State, number: int, ask: Asked) -> None:
     make_others_pending(s)
 
 
-def examine_standing(s: State, queue: int, ask: Asked) -> None:
+def examine_standing(s: PlatformState, queue: int, ask: Asked) -> None:
     """Serve a queue by its instances; one with jobs and without an instance gets one."""
     c, q = s.clock[0], s.queues[queue]
     q.wait, q.recheck = 0, 0
@@ -140,14 +140,14 @@ def examine_standing(s: State, queue: int, ask: Asked) -> None:
         _dispatch(s, instance, ask)
 
 
-def _has_live(s: State, queue: int) -> bool:
+def _has_live(s: PlatformState, queue: int) -> bool:
     at = s.queues[queue].first_instance
     while at >= 0 and s.instances[at].stopping:
         at = s.instances[at].next
     return bool(at >= 0)
 
 
-def _start_first(s: State, queue: int, ask: Asked) -> None:
+def _start_first(s: PlatformState, queue: int, ask: Asked) -> None:
     """After many failures the smallest configuration is forced."""
     c, q = s.clock[0], s.queues[queue]
     forced, row = q.failed >= c.limit, SMALLEST_ROW
@@ -164,8 +164,8 @@ def _start_first(s: State, queue: int, ask: Asked) -> None:
     c.rechecks += c.start_s <= c.now_s <= c.end_s
 
 
-def _next_instance(s: State, queue: int) -> tuple[int, float]:
-    """The idle instance that serves now: the largest whose batch is full or has waited long enough.
+def _next_instance(s: PlatformState, queue: int) -> tuple[int, float]:
+    """Return the idle instance that serves now: the largest whose batch is full or has waited long enough.
 
     If there is none: after how many seconds one will; infinite where all are busy.
     """
@@ -185,7 +185,7 @@ def _next_instance(s: State, queue: int) -> tuple[int, float]:
     return best, soonest_s
 
 
-def _stand(s: State, queue: int, left_s: float) -> None:
+def _stand(s: PlatformState, queue: int, left_s: float) -> None:
     """Wait until a batch has waited long enough."""
     c, q = s.clock[0], s.queues[queue]
     if left_s < math.inf:
@@ -195,7 +195,7 @@ def _stand(s: State, queue: int, left_s: float) -> None:
         push(s, over_s, key_of(WAIT_OVER, q.application, q.stage, q.waits))
 
 
-def _dispatch(s: State, number: int, ask: Asked) -> None:
+def _dispatch(s: PlatformState, number: int, ask: Asked) -> None:
     c, own = s.clock[0], s.instances[number]
     q = s.queues[own.queue]
     own.busy = 1

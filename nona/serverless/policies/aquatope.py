@@ -26,10 +26,16 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from nona.core.arrays import Floats
-from nona.core.options import Setting
+from nona.core.options import PolicyOption
 from nona.core.random_streams import RandomStreams
-from nona.core.registry import Look
-from nona.serverless.policies.base import Ask, Place, Plan, Policy, percentile_setting
+from nona.core.registry import ChartStyle
+from nona.serverless.policies.base import (
+    BatchPlan,
+    ConfigurationPolicy,
+    Place,
+    WaitingQueue,
+    percentile_setting,
+)
 from nona.serverless.policies.choices import CarriedPlans, profiled, transfer_s, usable
 from nona.serverless.system import LEAST_NOISE, Application, ServerlessSystem
 
@@ -88,7 +94,7 @@ class Observation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class SearchEffort:
     """Size of the search: random plans, rounds, plans a round, posterior samples, calls per trial."""
 
     initial: int = 10
@@ -107,7 +113,7 @@ class Platform:
     with its longest path; a job pays its share of the batch's resources for that long.
     """
 
-    def __init__(self, system: ServerlessSystem, application: Application, effort: Effort) -> None:
+    def __init__(self, system: ServerlessSystem, application: Application, effort: SearchEffort) -> None:
         self._application, self._effort, self._noise = application, effort, system.noise
         self._time_s = profiled(system)[0][list(application.function)]
         self._transfer_s = np.array([transfer_s(system, application, s) for s in range(application.stages)])
@@ -156,12 +162,12 @@ class Cube:
         return nearest
 
     def point(self, plan: Choice) -> Floats:
-        """The point that rounds to a plan."""
+        """Return the point that rounds to a plan."""
         return np.asarray(self._rank[list(plan)].ravel() / np.maximum(self._last, 1.0), dtype=np.float64)
 
 
 def best_seen(seen: Sequence[Observation], slo_s: float) -> Observation:
-    """The cheapest observation that keeps the SLO; else the fastest."""
+    """Return the cheapest observation that keeps the SLO; else the fastest."""
     kept = [o for o in seen if o.latency_s <= slo_s]
     if kept:
         return min(kept, key=lambda o: (o.cost, o.latency_s, o.plan))
@@ -200,7 +206,11 @@ class Training:
     """One application's training; ``seen`` are all observations, in order."""
 
     def __init__(
-        self, system: ServerlessSystem, application: Application, effort: Effort, draws: np.random.Generator
+        self,
+        system: ServerlessSystem,
+        application: Application,
+        effort: SearchEffort,
+        draws: np.random.Generator,
     ) -> None:
         self._slo_s, self._effort, self._draws = application.slo_s, effort, draws
         self._platform = Platform(system, application, effort)
@@ -234,7 +244,7 @@ class Training:
         return np.vstack([self._uniform(self._effort.raw - near), np.clip(around, 0.0, 1.0)])
 
     def _fresh(self, points: Floats) -> list[Choice]:
-        """The plans that points round to, each once, without those tried before."""
+        """Return the plans that points round to, each once, without those tried before."""
         tried = {o.plan for o in self.seen}
         return [p for p in dict.fromkeys(self._cube.plan(x) for x in points) if p not in tried]
 
@@ -258,7 +268,7 @@ class AquatopePlanner:
 
     place: Place | None = None
 
-    def __init__(self, system: ServerlessSystem, effort: Effort) -> None:
+    def __init__(self, system: ServerlessSystem, effort: SearchEffort) -> None:
         streams = RandomStreams(system.seed)
         trained: list[Observation] = []
         with threadpool_limits(limits=1):  # small matrices; threads would wait for each other
@@ -268,7 +278,7 @@ class AquatopePlanner:
         self.trained = tuple(trained)
         self._carried = CarriedPlans(system)
 
-    def plan(self, ask: Ask) -> Plan:
+    def plan(self, ask: WaitingQueue) -> BatchPlan:
         """Answer by the carried plan, else by the application's plan."""
         plan = self.trained[ask.application].plan if ask.carried is None else ask.carried
         return self._carried.answer(ask, plan)
@@ -277,10 +287,10 @@ class AquatopePlanner:
 def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> AquatopePlanner:
     effort = {name: value for name, value in options.items() if name != "late"}
     effort["percentile"] = options["percentile"] or system.profile_percentile
-    return AquatopePlanner(system, Effort(**effort))
+    return AquatopePlanner(system, SearchEffort(**effort))
 
 
-POLICY = Policy(
+POLICY = ConfigurationPolicy(
     name="aquatope",
     title="Aquatope",
     summary="Sizes all stages offline, by constrained Bayesian optimisation on two Gaussian processes.",
@@ -296,18 +306,18 @@ POLICY = Policy(
     ),
     build=_build,
     settings={
-        "initial": Setting(10, "Random plans tried first.", least=1, most=10_000),
-        "rounds": Setting(20, "Rounds of optimisation after that.", most=1_000),
-        "candidates": Setting(3, "Plans tried in each round.", least=1, most=100),
-        "samples": Setting(
+        "initial": PolicyOption(10, "Random plans tried first.", least=1, most=10_000),
+        "rounds": PolicyOption(20, "Rounds of optimisation after that.", most=1_000),
+        "candidates": PolicyOption(3, "Plans tried in each round.", least=1, most=100),
+        "samples": PolicyOption(
             32,
             "Samples from the two processes that estimate the expected improvement.",
             least=1,
             most=10_000,
         ),
-        "calls": Setting(20, "Calls that measure a plan's latency and cost.", least=1, most=100_000),
+        "calls": PolicyOption(20, "Calls that measure a plan's latency and cost.", least=1, most=100_000),
         "percentile": percentile_setting(),
     },
-    look=Look("#e0559a", "longdash", "triangle-up"),
+    look=ChartStyle("#e0559a", "longdash", "triangle-up"),
     by_length=True,
 )

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from nona.core.options import Options, Setting
+from nona.core.options import Options, PolicyOption
 from nona.core.registry import Strategy
 from nona.scenario.serverless import LATE
 from nona.serverless.system import ServerlessSystem
 
 
-class Ask(NamedTuple):
+class WaitingQueue(NamedTuple):
     """A queue that may be served now.
 
     ``application``, ``stage``: which AFW queue.
@@ -40,7 +40,7 @@ class Ask(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """An answer.
 
     ``ranked``: numbers of configurations for this batch, best first; empty: serve nothing now.
@@ -79,16 +79,16 @@ class ClusterView(Protocol):
 
 
 #: ``place(ask, ranked, view)`` → (place in ``ranked``, invoker), or ``None`` when nothing fits.
-Place = Callable[[Ask, Sequence[int], ClusterView], tuple[int, int] | None]
+Place = Callable[[WaitingQueue, Sequence[int], ClusterView], tuple[int, int] | None]
 
 
-class Planner(Protocol):
+class PreparedPolicy(Protocol):
     """A policy made ready for one system; ``place`` is ``None`` where the controller's own way is used."""
 
     place: Place | None
 
-    def plan(self, ask: Ask) -> Plan:
-        """Configurations for the queue, best first."""
+    def plan(self, ask: WaitingQueue) -> BatchPlan:
+        """Return configurations for the queue, best first."""
 
 
 class Service(NamedTuple):
@@ -145,7 +145,7 @@ class Scales(Protocol):
     scaler: Scaler | None
 
 
-_LATE = Setting(
+_LATE = PolicyOption(
     None,
     f"What becomes of late calls: {', '.join(LATE)}; none: as the scenario's dispatch says.",
     words=tuple(LATE),
@@ -153,7 +153,7 @@ _LATE = Setting(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy(Strategy):
+class ConfigurationPolicy(Strategy):
     """A policy's declaration.
 
     ``build(system, options)`` makes the planner under checked options. ``by_length``: whether its planners
@@ -161,44 +161,44 @@ class Policy(Strategy):
     batch; such answers may be remembered. Every policy has the option ``late``.
     """
 
-    build: Callable[[ServerlessSystem, Mapping[str, Any]], Planner]
+    build: Callable[[ServerlessSystem, Mapping[str, Any]], PreparedPolicy]
     by_length: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "settings", {**self.settings, "late": _LATE})
 
     def under(self, system: ServerlessSystem, options: Options) -> ServerlessSystem:
-        """The system as it is under the common option; itself where that is not given."""
+        """Return the system as it is under the common option; itself where that is not given."""
         if options.get("late") is None:
             return system
         return replace(system, dispatch=system.dispatch.model_copy(update={"late": options["late"]}))
 
-    def prepare(self, system: ServerlessSystem, options: Options) -> Planner:
-        """The planner; raises :class:`~nona.core.errors.SimulationError` for a wrong option."""
+    def prepare(self, system: ServerlessSystem, options: Options) -> PreparedPolicy:
+        """Return the planner; raises :class:`~nona.core.errors.SimulationError` for a wrong option."""
         chosen = self.chosen(options)
         return self.build(self.under(system, chosen), chosen)
 
 
-def percentile_setting() -> Setting:
-    """The percentile of latencies at which a policy plans."""
+def percentile_setting() -> PolicyOption:
+    """Return the percentile of latencies at which a policy plans."""
     text = "Percentile of the latency that must keep the SLO; by default the scenario's."
-    return Setting(None, text, least=1, most=99.99, kind=float)
+    return PolicyOption(None, text, least=1, most=99.99, kind=float)
 
 
-def standing_settings(scale_s: float) -> dict[str, Setting]:
+def standing_settings(scale_s: float) -> dict[str, PolicyOption]:
     """Instances that stand, with seconds between two looks at their number."""
     return {
-        "standing": Setting(
+        "standing": PolicyOption(
             False, "Whether instances stand, started and stopped by load, instead of a lease per batch."
         ),
-        "scale_s": Setting(
+        "scale_s": PolicyOption(
             scale_s, "With standing: seconds between two looks at the number of instances.", least=_SHORTEST_S
         ),
-        "window_s": Setting(
+        "window_s": PolicyOption(
             10.0, "With standing: seconds over which the rate of a queue is measured.", least=_SHORTEST_S
         ),
     }
 
 
 _SHORTEST_S = 1e-3  # between two looks at the instances
-SEARCH_S = Setting(0.0, "Seconds charged for a decision; standing instances need none.")
+SEARCH_S = PolicyOption(0.0, "Seconds charged for a decision; standing instances need none.")

@@ -8,7 +8,7 @@ import numpy as np
 
 from nona.core.arrays import Floats
 from nona.scenario.serverless import LATE
-from nona.serverless.policies.base import Ask, Plan
+from nona.serverless.policies.base import BatchPlan, WaitingQueue
 from nona.serverless.sharing import crowded_seconds, holdable
 from nona.serverless.system import LEAST_NOISE, Application, ServerlessSystem
 
@@ -57,7 +57,7 @@ def profile_s(system: ServerlessSystem, application: Application) -> Floats:
 
 
 def too_late(system: ServerlessSystem, function: int, most: int) -> tuple[int, ...]:
-    """The ``most`` best configurations of the smallest batch for jobs that nothing keeps in time.
+    """Return the ``most`` best configurations of the smallest batch for jobs that nothing keeps in time.
 
     The cheapest or the fastest, as ``dispatch.late`` says.
     """
@@ -93,14 +93,16 @@ class CarriedPlans:
         self._known: dict[tuple[int, int, int], tuple[int, ...]] = {}
         self._place = _places(system)
 
-    def answer(self, ask: Ask, plan: tuple[int, ...], search_s: float = 0.0, steps: int = 0) -> Plan:
+    def answer(
+        self, ask: WaitingQueue, plan: tuple[int, ...], search_s: float = 0.0, steps: int = 0
+    ) -> BatchPlan:
         """Answer at the asked stage under ``plan``; the search is charged only where none is carried."""
         chosen = plan[ask.stage]
         limit = self._most if self._partial else min(ask.length, self._most)
         ranked = self._ranked(self._functions[ask.application][ask.stage], chosen, limit)
         if ask.carried is None:
-            return Plan(ranked, search_s, steps, carry=plan)
-        return Plan(ranked, carry=plan, missed=limit < self._batch[chosen])
+            return BatchPlan(ranked, search_s, steps, carry=plan)
+        return BatchPlan(ranked, carry=plan, missed=limit < self._batch[chosen])
 
     def _ranked(self, function: int, chosen: int, limit: int) -> tuple[int, ...]:
         key = (function, chosen, limit)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nona.cluster.sharing.pool import Configuration
+from nona.cluster.sharing.pool import BatchConfiguration
 from nona.core.errors import SimulationError
-from nona.core.options import Setting
-from nona.core.registry import Look
-from nona.serverless.policies.base import Ask, Place, Plan, Policy
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
+from nona.serverless.policies.base import BatchPlan, ConfigurationPolicy, Place, WaitingQueue
 from nona.serverless.sharing import holdable
 from nona.serverless.system import ServerlessSystem
 
@@ -22,7 +22,7 @@ class FixedPlanner:
 
     place: Place | None = None
 
-    def __init__(self, system: ServerlessSystem, configuration: Configuration) -> None:
+    def __init__(self, system: ServerlessSystem, configuration: BatchConfiguration) -> None:
         space = system.space
         if configuration not in space.number:
             raise SimulationError(
@@ -44,11 +44,11 @@ class FixedPlanner:
             and c.batch <= configuration.batch
         ]
         self._ladder = tuple(sorted(same, reverse=True))
-        self._smallest = Plan((space.smallest,))
-        self._plans = {batch: Plan((n,)) for batch, n in self._ladder}
+        self._smallest = BatchPlan((space.smallest,))
+        self._plans = {batch: BatchPlan((n,)) for batch, n in self._ladder}
 
-    def plan(self, ask: Ask) -> Plan:
-        """The largest batch on the given resources that the queue fills."""
+    def plan(self, ask: WaitingQueue) -> BatchPlan:
+        """Return the largest batch on the given resources that the queue fills."""
         for batch, _ in self._ladder:
             if batch <= ask.length:
                 return self._plans[batch]
@@ -59,11 +59,12 @@ def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> FixedPlanner
     least = system.space[system.space.smallest]
     sizes = {"batch": least.batch, "vcpus": least.vcpus, "vgpus": least.vgpus}
     return FixedPlanner(
-        system, Configuration(**{n: size if options[n] is None else options[n] for n, size in sizes.items()})
+        system,
+        BatchConfiguration(**{n: size if options[n] is None else options[n] for n, size in sizes.items()}),
     )
 
 
-POLICY = Policy(
+POLICY = ConfigurationPolicy(
     name="fixed",
     title="Fixed",
     summary="Runs every stage at one given configuration, by default the smallest.",
@@ -71,13 +72,13 @@ POLICY = Policy(
     adaptation="A queue shorter than the batch runs with the largest batch that it fills.",
     build=_build,
     settings={
-        name: Setting(None, f"{text}; by default the scenario's smallest.", least=1, kind=int)
+        name: PolicyOption(None, f"{text}; by default the scenario's smallest.", least=1, kind=int)
         for name, text in (
             ("batch", "Jobs in a batch"),
             ("vcpus", "vCPUs of every batch"),
             ("vgpus", "vGPUs of every batch"),
         )
     },
-    look=Look("#8390a6", "dash", "hexagon"),
+    look=ChartStyle("#8390a6", "dash", "hexagon"),
     by_length=True,
 )

@@ -29,19 +29,19 @@ from typing import Any
 
 from nona.cluster.sharing.pool import Invoker
 from nona.core.arrays import Floats
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.serverless.dispatch import looks_for_slices
 from nona.serverless.policies.base import (
     SEARCH_S,
-    Ask,
+    BatchPlan,
     ClusterView,
+    ConfigurationPolicy,
     Fleet,
     Place,
-    Plan,
-    Policy,
     Scaler,
     Service,
+    WaitingQueue,
     standing_settings,
 )
 from nona.serverless.policies.choices import profile_s, profiled, static_shares, too_late, usable
@@ -50,7 +50,7 @@ from nona.serverless.system import ServerlessSystem
 
 
 def _ranking(system: ServerlessSystem, function: int, time_s: Floats, slo_s: float) -> tuple[int, ...]:
-    """Configurations that keep ``slo_s`` seconds, by throughput per cost, the largest first.
+    """Return configurations that keep ``slo_s`` seconds, by throughput per cost, the largest first.
 
     Ties go to the faster, then to the lower number. b/t per dollar a second is one over the dollars a
     job, so without prices everything ties and the fastest wins. ``time_s``: (C,) seconds, as profiled.
@@ -111,7 +111,7 @@ class FastGshareScaler:
         return order
 
     def stops(self, fleet: Fleet) -> tuple[int, ...]:
-        """The least efficient ones that the rate does not need."""
+        """Return the least efficient ones that the rate does not need."""
         capacity, place = self._capacity(fleet), (fleet.application, fleet.stage)
         if capacity - fleet.rate <= TOLERANCE * capacity:
             return ()
@@ -141,7 +141,7 @@ class FastGsharePlanner:
         self._shares = [static_shares(system, app) for app in system.applications]
         self._profiles = [profile_s(system, app) for app in system.applications]
         self._most = int(system.space.batch.max())
-        self._plans: dict[tuple[int, int, int], Plan] = {}
+        self._plans: dict[tuple[int, int, int], BatchPlan] = {}
         self._vgpus = [int(g) for g in system.space.vgpus]
         gpus = zip(dict.fromkeys(system.invokers), kinds_of_gpu(system), strict=True)
         self._most_free = {node: gpu.vgpus * node.gpus for node, gpu in gpus}
@@ -150,25 +150,27 @@ class FastGsharePlanner:
         self.place: Place | None = self._best_place
         self.scaler: Scaler | None = None
 
-    def plan(self, ask: Ask) -> Plan:
-        """The most efficient configurations that keep the stage's share and that the queue fills."""
+    def plan(self, ask: WaitingQueue) -> BatchPlan:
+        """Return the most efficient configurations that keep the stage's share and that the queue fills."""
         key = (ask.application, ask.stage, min(ask.length, self._most))
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = self._look(ask)
         return plan
 
-    def _look(self, ask: Ask) -> Plan:
+    def _look(self, ask: WaitingQueue) -> BatchPlan:
         function = self._system.applications[ask.application].function[ask.stage]
         time_s = self._profiles[ask.application][ask.stage]
         order = _ranking(self._system, function, time_s, self._shares[ask.application][ask.stage])
         batch = self._system.space.batch
         legal = tuple(n for n in order if batch[n] <= ask.length)
         ranked = legal[: self._ranked] or too_late(self._system, function, self._ranked)
-        return Plan(ranked, self._search_s, len(legal))
+        return BatchPlan(ranked, self._search_s, len(legal))
 
-    def _best_place(self, ask: Ask, ranked: Sequence[int], view: ClusterView) -> tuple[int, int] | None:
-        """The first configuration that fits anywhere: in-use GPUs first, best-area fit, lowest number.
+    def _best_place(
+        self, ask: WaitingQueue, ranked: Sequence[int], view: ClusterView
+    ) -> tuple[int, int] | None:
+        """Return the first configuration that fits anywhere: in-use GPUs first, best-area fit, lowest number.
 
         With ``ready_first``, invokers that need not make a slice for it come before the others.
         """
@@ -218,7 +220,7 @@ def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> FastGsharePl
     return planner
 
 
-POLICY = Policy(
+POLICY = ConfigurationPolicy(
     name="fast-gshare",
     title="FaST-GShare",
     summary="Takes the largest throughput per cost within a static share of the SLO, on as few GPUs as "
@@ -239,12 +241,12 @@ POLICY = Policy(
     ),
     build=_build,
     settings={
-        "ranked": Setting(
+        "ranked": PolicyOption(
             5, "How many configurations, best first, are tried for a batch when there is no room.", least=1
         ),
         "search_s": SEARCH_S,
         **standing_settings(scale_s=10.0),
     },
-    look=Look("#0f9b8e", "solid", "square"),
+    look=ChartStyle("#0f9b8e", "solid", "square"),
     by_length=True,
 )

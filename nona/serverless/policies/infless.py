@@ -29,19 +29,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nona.core.arrays import Bools, Floats, Ints
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.serverless.dispatch import looks_for_slices
 from nona.serverless.policies.base import (
     SEARCH_S,
-    Ask,
+    BatchPlan,
     ClusterView,
+    ConfigurationPolicy,
     Fleet,
     Place,
-    Plan,
-    Policy,
     Scaler,
     Service,
+    WaitingQueue,
     standing_settings,
 )
 from nona.serverless.policies.choices import RANKED, profile_s, static_shares, too_late, usable
@@ -49,7 +49,7 @@ from nona.serverless.system import ServerlessSystem
 
 
 def window(batch: int, time_s: float, slo_s: float) -> Service:
-    """The load window of an instance.
+    """Return the load window of an instance.
 
     Formula: most = b/t; least = b/(SLO − t) and time-out = SLO − t for b > 1; a single job needs no load
     and does not wait. ``time_s`` t and ``slo_s`` in seconds, t < SLO.
@@ -63,7 +63,7 @@ def window(batch: int, time_s: float, slo_s: float) -> Service:
     return Service(batch / (slo_s - time_s), batch / time_s, slo_s - time_s)
 
 
-class Group(NamedTuple):
+class BatchSizeGroup(NamedTuple):
     """Candidates of one batch size, fastest first.
 
     ``least`` is the load that each needs and ``timeout_s`` how long each may wait; the first increases
@@ -100,7 +100,7 @@ def candidates(
     time_s: Floats,
     slo_s: float,
     allowed: Bools | None = None,
-) -> tuple[Group, ...]:
+) -> tuple[BatchSizeGroup, ...]:
     """All candidates under a stage's share of the SLO, the largest batch first.
 
     The budget is SLO for one job and SLO/2 for more, so that a batch can fill while the one before runs.
@@ -117,7 +117,7 @@ def candidates(
         rows = sorted(kept[b])
         windows = [window(b, t, slo_s) for t, _, _ in rows]
         groups.append(
-            Group(
+            BatchSizeGroup(
                 b,
                 tuple(n for _, _, n in rows),
                 tuple(w.least for w in windows),
@@ -127,8 +127,10 @@ def candidates(
     return tuple(groups)
 
 
-def stage_candidates(system: ServerlessSystem, allowed: Bools) -> tuple[tuple[tuple[Group, ...], ...], ...]:
-    """The candidates of every stage of every application."""
+def stage_candidates(
+    system: ServerlessSystem, allowed: Bools
+) -> tuple[tuple[tuple[BatchSizeGroup, ...], ...], ...]:
+    """Return the candidates of every stage of every application."""
     return tuple(
         tuple(
             candidates(system, f, time_s, slo_s, allowed)
@@ -238,7 +240,7 @@ class InflessPlanner:
             for groups in self._groups
         ]
         self._most = int(system.space.batch.max())
-        self._plans: dict[tuple[int, int, int, int], tuple[Plan, int, float]] = {}
+        self._plans: dict[tuple[int, int, int, int], tuple[BatchPlan, int, float]] = {}
         self._vcpu_weight = options["vcpu_weight"]
         kinds = list(dict.fromkeys(system.invokers))
         self._kind = [kinds.index(node) for node in system.invokers]
@@ -248,7 +250,7 @@ class InflessPlanner:
         self._capacity = self._vcpu_weight * vcpus + self._vgpu_weight * vgpus
         self._rows: dict[tuple[int, int, tuple[int, ...]], tuple[_Row, ...]] = {}
 
-    def plan(self, ask: Ask) -> Plan:
+    def plan(self, ask: WaitingQueue) -> BatchPlan:
         """Candidates for the queue, the largest batch first; none while a larger one may still fill."""
         level = int(self._thresholds[ask.application][ask.stage].searchsorted(ask.rate, side="right"))
         key = (ask.application, ask.stage, min(ask.length, self._most), level)
@@ -258,11 +260,11 @@ class InflessPlanner:
         plan, target, timeout_s = entry
         left_s = timeout_s - ask.waited_s
         if self._wait and ask.length < target and left_s > SOONEST_S:
-            return Plan((), wait_s=left_s, wait_for=target)
+            return BatchPlan((), wait_s=left_s, wait_for=target)
         return plan
 
-    def _look(self, ask: Ask) -> tuple[Plan, int, float]:
-        """The plan if nothing is waited for; the batch to wait for, and for how long at most."""
+    def _look(self, ask: WaitingQueue) -> tuple[BatchPlan, int, float]:
+        """Return the plan if nothing is waited for; the batch to wait for, and for how long at most."""
         groups = self._groups[ask.application][ask.stage]
         loaded = [(group, k) for group in groups if (k := group.loaded(ask.rate))]
         ranked = tuple(n for group, k in loaded if group.batch <= ask.length for n in group.numbers[:k])
@@ -272,10 +274,12 @@ class InflessPlanner:
         target, timeout_s = (
             (loaded[0][0].batch, loaded[0][0].timeout_s[loaded[0][1] - 1]) if loaded else (0, 0.0)
         )
-        return Plan(ranked, self._search_s, len(ranked)), target, timeout_s
+        return BatchPlan(ranked, self._search_s, len(ranked)), target, timeout_s
 
-    def _best_place(self, ask: Ask, ranked: Sequence[int], view: ClusterView) -> tuple[int, int] | None:
-        """The largest batch that fits anywhere, where its throughput per left-over is largest.
+    def _best_place(
+        self, ask: WaitingQueue, ranked: Sequence[int], view: ClusterView
+    ) -> tuple[int, int] | None:
+        """Return the largest batch that fits anywhere, where its throughput per left-over is largest.
 
         With ``ready_first``, invokers that need not make a slice for it come before the others.
         """
@@ -302,7 +306,9 @@ class InflessPlanner:
         ranked: Sequence[int],
         view: ClusterView,
     ) -> tuple[int, int] | None:
-        """The best wish of all invokers that has room; of equal ones the first invoker's, then in order.
+        """Return the best wish of all invokers that has room.
+
+        Of equal ones the first invoker's, then in order.
 
         ``heads``: the best of each invoker, whose kind and free amounts are in ``room``.
         """
@@ -354,7 +360,7 @@ def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> InflessPlann
     return planner
 
 
-POLICY = Policy(
+POLICY = ConfigurationPolicy(
     name="infless",
     title="INFless",
     summary="Takes the largest batch that the load fills in time, where it fragments least; static SLOs.",
@@ -373,19 +379,21 @@ POLICY = Policy(
     ),
     build=_build,
     settings={
-        "wait": Setting(True, "Whether a batch may wait until it is full or its time-out ends."),
-        "batch_vcpus": Setting(
+        "wait": PolicyOption(True, "Whether a batch may wait until it is full or its time-out ends."),
+        "batch_vcpus": PolicyOption(
             True, "Whether a batch of b jobs gets at most b vCPUs (2 for one job), as in the code."
         ),
-        "gpu_share": Setting(
+        "gpu_share": PolicyOption(
             0.5, "Largest part of a GPU for a batch; the code's lists end at a half.", most=1
         ),
-        "vcpu_weight": Setting(
+        "vcpu_weight": PolicyOption(
             64.0, "Weight of a left-over vCPU (GFLOPs of a thread).", least=SMALLEST_WEIGHT
         ),
-        "gpu_weight": Setting(14_200.0, "Weight of a whole left-over GPU (GFLOPs).", least=SMALLEST_WEIGHT),
+        "gpu_weight": PolicyOption(
+            14_200.0, "Weight of a whole left-over GPU (GFLOPs).", least=SMALLEST_WEIGHT
+        ),
         "search_s": SEARCH_S,
         **standing_settings(scale_s=1.0),
     },
-    look=Look("#cf7a10", "solid", "diamond"),
+    look=ChartStyle("#cf7a10", "solid", "diamond"),
 )

@@ -20,9 +20,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.core.options import Setting
-from nona.core.registry import Look
-from nona.serverless.policies.base import Ask, Place, Plan, Policy, percentile_setting
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
+from nona.serverless.policies.base import (
+    BatchPlan,
+    ConfigurationPolicy,
+    Place,
+    WaitingQueue,
+    percentile_setting,
+)
 from nona.serverless.policies.choices import CarriedPlans, profiled, transfer_s, usable
 from nona.serverless.system import Application, ServerlessSystem
 
@@ -38,7 +44,7 @@ class Sized(NamedTuple):
     steps: int
 
 
-class Model:
+class LatencyModel:
     """Latency and cost of an application's plans, full batches being served without waiting.
 
     Each stage takes its configuration's time, times 1 + noise · z, z standard normal and independent,
@@ -79,7 +85,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SearchLimits:
     """Limits of a search, and its priority.
 
     ``cutoff_s`` seconds at ``step_s`` seconds per evaluated neighbour; ``rounds`` states taken up;
@@ -110,7 +116,7 @@ def steps_up(system: ServerlessSystem, function: int) -> dict[int, tuple[int, ..
     return {n: tuple(m for d in range(3) if (m := above(row, d)) is not None) for n, row in rows.items()}
 
 
-def search(system: ServerlessSystem, model: Model, limits: Limits) -> Sized:
+def search(system: ServerlessSystem, model: LatencyModel, limits: SearchLimits) -> Sized:
     """Best first from every stage at the smallest configuration.
 
     The state with the best priority is taken up: if it keeps the SLO it is the plan, else every neighbour
@@ -121,7 +127,7 @@ def search(system: ServerlessSystem, model: Model, limits: Limits) -> Sized:
 
 
 class _Search:
-    def __init__(self, system: ServerlessSystem, model: Model, limits: Limits) -> None:
+    def __init__(self, system: ServerlessSystem, model: LatencyModel, limits: SearchLimits) -> None:
         self._model, self._limits = model, limits
         self._slo_s = model.application.slo_s
         ladder = {f: steps_up(system, f) for f in set(model.application.function)}
@@ -178,14 +184,14 @@ class OrionPlanner:
 
     place: Place | None = None
 
-    def __init__(self, system: ServerlessSystem, aim: float, limits: Limits) -> None:
+    def __init__(self, system: ServerlessSystem, aim: float, limits: SearchLimits) -> None:
         self.sized: tuple[Sized, ...] = tuple(
-            search(system, Model(system, app, aim), limits) for app in system.applications
+            search(system, LatencyModel(system, app, aim), limits) for app in system.applications
         )
         self._search_s = [min(f.steps * limits.step_s, limits.cutoff_s) for f in self.sized]
         self._carried = CarriedPlans(system)
 
-    def plan(self, ask: Ask) -> Plan:
+    def plan(self, ask: WaitingQueue) -> BatchPlan:
         """Answer by the carried plan, else by the application's, for which the search is charged."""
         planned = self.sized[ask.application]
         state = planned.state if ask.carried is None else ask.carried
@@ -193,11 +199,11 @@ class OrionPlanner:
 
 
 def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> OrionPlanner:
-    limits = Limits(options["cutoff_s"], options["step_s"], options["rounds"], options["priority"])
+    limits = SearchLimits(options["cutoff_s"], options["step_s"], options["rounds"], options["priority"])
     return OrionPlanner(system, options["percentile"] or system.profile_percentile, limits)
 
 
-POLICY = Policy(
+POLICY = ConfigurationPolicy(
     name="orion",
     title="Orion",
     summary="Sizes all stages once, by best-first search on the latency's 95th percentile, with a cut-off.",
@@ -213,17 +219,17 @@ POLICY = Policy(
     ),
     build=_build,
     settings={
-        "cutoff_s": Setting(0.1, "Modelled seconds after which the search stops with the best so far."),
-        "step_s": Setting(STEP_S, "Modelled seconds to evaluate one neighbour."),
+        "cutoff_s": PolicyOption(0.1, "Modelled seconds after which the search stops with the best so far."),
+        "step_s": PolicyOption(STEP_S, "Modelled seconds to evaluate one neighbour."),
         "percentile": percentile_setting(),
-        "priority": Setting(
+        "priority": PolicyOption(
             "latency",
             "What the search expands first: the least latency (latency, as in Orion's code) or the least "
             "cost (cost).",
             words=("latency", "cost"),
         ),
-        "rounds": Setting(10_000, "Largest number of states expanded.", least=1, most=1_000_000),
+        "rounds": PolicyOption(10_000, "Largest number of states expanded.", least=1, most=1_000_000),
     },
-    look=Look("#2b8fd6", "solid", "triangle-down"),
+    look=ChartStyle("#2b8fd6", "solid", "triangle-down"),
     by_length=True,
 )

@@ -10,11 +10,11 @@ from nona.core.registry import Registry
 from nona.scenario.unknown import mapping, unknown_strategies
 from nona.serverless.functions import network_names
 from nona.serverless.policies import aquatope, fixed, gshare, infless, orion
-from nona.serverless.policies.base import Policy
+from nona.serverless.policies.base import ConfigurationPolicy
 from nona.serverless.policies.esg import policy as esg
 
 _MODULES = (esg, infless, gshare, orion, aquatope, fixed)
-POLICIES: Registry[Policy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)
+POLICIES: Registry[ConfigurationPolicy] = Registry("Policy", (m.POLICY for m in _MODULES), SimulationError)
 
 
 def policy_names() -> tuple[str, ...]:
@@ -26,8 +26,8 @@ def policy_names() -> tuple[str, ...]:
     return tuple(POLICIES)
 
 
-def get_policy(name: str) -> Policy:
-    """The policy called ``name``.
+def get_policy(name: str) -> ConfigurationPolicy:
+    """Return the policy called ``name``.
 
     Raises ``SimulationError`` for an unknown name; the message lists the known ones.
 

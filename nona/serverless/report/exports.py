@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nona.queries.chart_data import Trace, TraceEvent, TraceJobs
+from nona.queries.chart_data import ChromeTrace, TraceEvent, TraceJobs
 from nona.queries.report.timeline import Clock, Place, process_names, thread_name, trace_of
 from nona.serverless.metrics import call_cost, hits
 from nona.serverless.records import ServerlessRecords
@@ -71,8 +71,11 @@ def serverless_trace(
     system: ServerlessSystem,
     scenario: str = "",
     most: int = MOST_EVENTS,
-) -> Trace:
-    """The first measured calls of each policy's first replication; beyond ``most`` events fewer calls."""
+) -> ChromeTrace:
+    """Return the first measured calls of each policy's first replication.
+
+    Beyond ``most`` events fewer calls.
+    """
     events: list[TraceEvent] = []
     jobs: dict[str, TraceJobs] = {}
     first = 1

@@ -31,8 +31,8 @@ from nona.core.figures import (
     text,
     zero_or_close,
 )
-from nona.core.registry import Look
-from nona.core.tables import KEPT, TIME, WHOLE_SHARE, Column, Filled, Table, kept_text, per_hour
+from nona.core.registry import ChartStyle
+from nona.core.tables import KEPT, TIME, WHOLE_SHARE, Column, FilledTable, Table, kept_text, per_hour
 from nona.queries.sweeps.report import axis_scale
 from nona.serverless.report.findings import (
     PER,
@@ -45,14 +45,14 @@ from nona.serverless.report.findings import (
     ranked,
     rate_text,
 )
-from nona.serverless.report.layouts import Placed
+from nona.serverless.report.layouts import DrawnBatch
 from nona.serverless.report.over import over_value
 from nona.serverless.results import (
     NodesReport,
     Oracle,
     OverPoint,
     OverReport,
-    PolicyOutcome,
+    ServerlessPolicyResult,
     Spread,
     WaysReport,
 )
@@ -61,7 +61,7 @@ COST_AXIS = f"US dollars per {PER:,} calls"
 PUBLISHED_SEARCH_S = 0.010  # "less than 10 ms", slides on ESG
 
 
-def pareto_figure(outcomes: Mapping[str, PolicyOutcome], oracle: Oracle | None) -> go.Figure:
+def pareto_figure(outcomes: Mapping[str, ServerlessPolicyResult], oracle: Oracle | None) -> go.Figure:
     """Hit rate against cost per call with both intervals, and the oracle's least cost for each hit rate.
 
     Up and to the left is better.
@@ -81,7 +81,7 @@ def pareto_figure(outcomes: Mapping[str, PolicyOutcome], oracle: Oracle | None) 
 
 
 def _frame(
-    chart: go.Figure, outcomes: Mapping[str, PolicyOutcome], curve: Sequence[tuple[float, float]]
+    chart: go.Figure, outcomes: Mapping[str, ServerlessPolicyResult], curve: Sequence[tuple[float, float]]
 ) -> None:
     points = [
         (hits, o.cost_per_call_usd.mean)
@@ -96,7 +96,7 @@ def _frame(
     zero_or_close(chart, costs)
 
 
-def _pareto_point(chart: go.Figure, name: str, outcome: PolicyOutcome) -> None:
+def _pareto_point(chart: go.Figure, name: str, outcome: ServerlessPolicyResult) -> None:
     style, hits, cost = scheduler_style(name), outcome.slo_hit_rate, outcome.cost_per_call_usd
     if hits.mean is None or cost.mean is None:
         return
@@ -115,7 +115,9 @@ def _pareto_point(chart: go.Figure, name: str, outcome: PolicyOutcome) -> None:
     )
 
 
-def latency_figure(policies: Mapping[str, PolicyOutcome], application: str | None = None) -> go.Figure:
+def latency_figure(
+    policies: Mapping[str, ServerlessPolicyResult], application: str | None = None
+) -> go.Figure:
     """Boxes of latencies: 25th to 75th percentile with the median, whiskers from 5th to 95th, mean dashed.
 
     For one ``application``: one box per policy in milliseconds, with its SLO as a line. Without: all
@@ -188,7 +190,7 @@ def _search_row(chart: go.Figure, label: str, row: Spread, mean_s: float) -> Non
     points = (("median", row.p50), ("95th percentile", row.p95), ("99th percentile", row.p99))
     marks = [(what, 1e3 * v) for what, v in points if v is not None and v > 0]
     x, words = [v for _, v in marks], [what for what, _ in marks]
-    look, hover = Look(style.colour, "solid", "line-ns-open"), shown + ", %{customdata}: %{x:,.3~r} ms"
+    look, hover = ChartStyle(style.colour, "solid", "line-ns-open"), shown + ", %{customdata}: %{x:,.3~r} ms"
     add_points(chart, "", x, [shown] * len(x), look, hover, size=12, joined=True, customdata=words)
     if mean_s > 0:
         look = replace(look, symbol="triangle-up")
@@ -241,7 +243,7 @@ COST = OverMeasure(f"US dollars per {PER:,} calls", float(PER), lambda p: p.cost
 
 
 def over_figure(report: OverReport, measure: OverMeasure = HITS, height: int = 340) -> go.Figure:
-    """A line a policy with 95 % intervals; with :data:`HITS` the target as a line, knees as bands.
+    """Return a line a policy with 95 % intervals; with :data:`HITS` the target as a line, knees as bands.
 
     >>> from nona.serverless.results import OverSetting
     >>> setting = OverSetting(name="", seed=1, calls=1, replications=1)
@@ -285,7 +287,7 @@ LANE = 34
 
 
 def layouts_figure(
-    rows: Sequence[Placed],
+    rows: Sequence[DrawnBatch],
     stranded: Sequence[tuple[float, float, int]],
     cells: int,
     applications: Sequence[str],
@@ -318,7 +320,7 @@ def layouts_figure(
     return chart
 
 
-def _batches(chart: go.Figure, own: Sequence[Placed], name: str, colour: str) -> None:
+def _batches(chart: go.Figure, own: Sequence[DrawnBatch], name: str, colour: str) -> None:
     spans = (
         ([(r, r.from_s, r.computes_s) for r in own], "/"),
         ([(r, r.computes_s, r.to_s) for r in own], ""),
@@ -352,7 +354,7 @@ def _batches(chart: go.Figure, own: Sequence[Placed], name: str, colour: str) ->
         )
 
 
-def _told(row: Placed) -> list[str | int | float]:
+def _told(row: DrawnBatch) -> list[str | int | float]:
     b = row.batch
     jobs = f"{b.jobs} jobs" if b.jobs else "no job"
     return [text(b.stage), text(b.configuration), jobs, row.to_s, "cold start" if b.cold else "warm"]
@@ -376,7 +378,7 @@ def _stranded(chart: go.Figure, spans: Sequence[tuple[float, float, int]]) -> No
 
 
 def way_title(name: str) -> str:
-    """The display title of the way called ``name``; an unknown name is returned unchanged.
+    """Return the display title of the way called ``name``; an unknown name is returned unchanged.
 
     >>> way_title("mig-geometry"), way_title("gone")
     ('MIG, placed', 'gone')
@@ -384,7 +386,7 @@ def way_title(name: str) -> str:
     return WAYS[name].title if name in WAYS else name
 
 
-def under_ways(compared: WaysReport) -> dict[str, PolicyOutcome]:
+def under_ways(compared: WaysReport) -> dict[str, ServerlessPolicyResult]:
     """Map each way to the outcome of the compared policy under it."""
     return {way: report.policies[compared.policy] for way, report in compared.reports.items()}
 
@@ -392,14 +394,14 @@ def under_ways(compared: WaysReport) -> dict[str, PolicyOutcome]:
 NONE_COMPLETE = "no call completed"
 
 
-def hit_dots(outcomes: Mapping[str, PolicyOutcome]) -> list[Dot]:
+def hit_dots(outcomes: Mapping[str, ServerlessPolicyResult]) -> list[Dot]:
     """The share of SLOs kept under each policy or way of sharing, in per cent."""
     return [
         dot_of(way_title(name), o.slo_hit_rate, 100, rate_text, NONE_COMPLETE) for name, o in outcomes.items()
     ]
 
 
-def cost_dots(outcomes: Mapping[str, PolicyOutcome]) -> list[Dot]:
+def cost_dots(outcomes: Mapping[str, ServerlessPolicyResult]) -> list[Dot]:
     """The cost under each of them, in dollars for :data:`~nona.serverless.report.findings.PER` calls."""
     return [
         dot_of(way_title(name), o.cost_per_call_usd, PER, cost_text, NONE_COMPLETE)
@@ -409,7 +411,7 @@ def cost_dots(outcomes: Mapping[str, PolicyOutcome]) -> list[Dot]:
 
 class _Way(NamedTuple):
     name: str
-    of: PolicyOutcome
+    of: ServerlessPolicyResult
 
 
 WAY_TABLE = Table[_Way](
@@ -430,13 +432,13 @@ WAY_TABLE = Table[_Way](
 )
 
 
-def ways(outcomes: Mapping[str, PolicyOutcome]) -> Filled:
+def ways(outcomes: Mapping[str, ServerlessPolicyResult]) -> FilledTable:
     """Each way of sharing with its figures."""
     return WAY_TABLE.of(_Way(name, outcome) for name, outcome in outcomes.items())
 
 
-def ways_title(ways: Mapping[str, PolicyOutcome], policy: str) -> str:
-    """The way under which ``policy`` keeps most SLOs, and the cheapest."""
+def ways_title(ways: Mapping[str, ServerlessPolicyResult], policy: str) -> str:
+    """Return the way under which ``policy`` keeps most SLOs, and the cheapest."""
     if ways and not not_overloaded(ways):
         return f"Under {policy}, every way of sharing is overloaded"
     hits, costs = ranked(not_overloaded(ways), hit_rate), ranked(not_overloaded(ways), call_cost)

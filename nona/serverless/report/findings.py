@@ -14,7 +14,7 @@ from nona.core.tables import (
     KEPT,
     MONEY,
     Column,
-    Filled,
+    FilledTable,
     Kind,
     Table,
     kept_text,
@@ -26,13 +26,20 @@ from nona.core.tables import (
 )
 from nona.core.text import Finding, counted, listed, not_clear, verb
 from nona.core.units import format_number
-from nona.serverless.results import NodesReport, Oracle, PolicyOutcome, ServerlessReport, Setting, TriedNodes
+from nona.serverless.results import (
+    NodesReport,
+    Oracle,
+    RunSetting,
+    ServerlessPolicyResult,
+    ServerlessReport,
+    TriedNodes,
+)
 
 PER = 1000  # calls that a cost is given for: one costs some millionths of a dollar
 
 
 def cost_text(cost: Estimate) -> str:
-    """A cost per call with its interval, for :data:`PER` calls.
+    """Return a cost per call with its interval, for :data:`PER` calls.
 
     >>> cost_text(Estimate(mean=0.0002, ci95=(0.00019, 0.00021))), cost_text(Estimate(mean=None, ci95=None))
     ('$0.2 ± $0.01', '–')
@@ -41,7 +48,7 @@ def cost_text(cost: Estimate) -> str:
 
 
 def dollars(usd: float | None) -> str:
-    """The cost of :data:`PER` calls.
+    """Return the cost of :data:`PER` calls.
 
     >>> dollars(0.000123), dollars(0.00000000242), dollars(None)
     ('$0.123', '$0.00000242', '–')
@@ -61,35 +68,37 @@ def rate_text(rate: Estimate | None) -> str:
     return "–" if rate is None else mean_text(rate, kept_text)
 
 
-def hit_rate(outcome: PolicyOutcome) -> Estimate:
+def hit_rate(outcome: ServerlessPolicyResult) -> Estimate:
     """The share of SLOs kept."""
     return outcome.slo_hit_rate
 
 
-def call_cost(outcome: PolicyOutcome) -> Estimate:
+def call_cost(outcome: ServerlessPolicyResult) -> Estimate:
     """US dollars a call."""
     return outcome.cost_per_call_usd
 
 
-def hit_cost(outcome: PolicyOutcome) -> Estimate:
+def hit_cost(outcome: ServerlessPolicyResult) -> Estimate:
     """US dollars a call that keeps its SLO."""
     return outcome.cost_per_hit_usd
 
 
 def ranked(
-    outcomes: Mapping[str, PolicyOutcome], value: Callable[[PolicyOutcome], Estimate], highest: bool = False
+    outcomes: Mapping[str, ServerlessPolicyResult],
+    value: Callable[[ServerlessPolicyResult], Estimate],
+    highest: bool = False,
 ) -> dict[str, float]:
     """Name → mean of ``value``, the best first; those without a mean are left out."""
     means = {n: mean for n, o in outcomes.items() if (mean := value(o).mean) is not None}
     return dict(sorted(means.items(), key=lambda row: (-row[1] if highest else row[1], row[0])))
 
 
-def not_overloaded(outcomes: Mapping[str, PolicyOutcome]) -> dict[str, PolicyOutcome]:
+def not_overloaded(outcomes: Mapping[str, ServerlessPolicyResult]) -> dict[str, ServerlessPolicyResult]:
     """The outcomes without those of a growing backlog, whose costs are of the few calls that came through."""
     return {name: o for name, o in outcomes.items() if o.state != "overloaded"}
 
 
-def overloaded(outcomes: Mapping[str, PolicyOutcome]) -> list[str]:
+def overloaded(outcomes: Mapping[str, ServerlessPolicyResult]) -> list[str]:
     """Names of the policies with a growing backlog."""
     return [n for n, o in outcomes.items() if o.state == "overloaded"]
 
@@ -98,9 +107,13 @@ LEVEL = 0.002  # of the SLOs: among policies that keep as many, up to this, a ti
 
 
 def pareto_title(
-    outcomes: Mapping[str, PolicyOutcome], setting: Setting | None = None, not_apart: Sequence[str] = ()
+    outcomes: Mapping[str, ServerlessPolicyResult],
+    setting: RunSetting | None = None,
+    not_apart: Sequence[str] = (),
 ) -> str:
-    """The policy that keeps most SLOs, its cost, and the cheapest policy; none where all are overloaded.
+    """Return the policy that keeps most SLOs, its cost, and the cheapest policy.
+
+    None where all are overloaded.
 
     Of those that keep almost as many as that it names the cheapest. ``setting`` says how many nodes there
     are; ``not_apart`` names those whose difference is not clear.
@@ -127,7 +140,7 @@ def pareto_title(
 
 
 def serverless_finding(report: ServerlessReport) -> Finding:
-    """The policy that keeps most SLOs and the cheapest, and the SLOs kept."""
+    """Return the policy that keeps most SLOs and the cheapest, and the SLOs kept."""
     policies, best = report.policies, keeps_most(report.policies)
     kept = None if best is None else policies[best].slo_hit_rate.mean
     lead = f"{pareto_title(policies, report.setting, report.level)}."
@@ -136,14 +149,14 @@ def serverless_finding(report: ServerlessReport) -> Finding:
     return Finding(lead, "", kept_text(kept), "SLOs kept", f"By {best}.")
 
 
-def _too_few(setting: Setting) -> str:
+def _too_few(setting: RunSetting) -> str:
     nodes, least = setting.nodes, setting.least_nodes
     text = f": {counted(nodes, 'node')} {'is' if nodes == 1 else 'are'} too few"
     return text if least is None else f"{text}, and any policy needs at least {least}"
 
 
-def keeps_most(outcomes: Mapping[str, PolicyOutcome]) -> str | None:
-    """The policy that keeps most SLOs, of several the cheapest; ``None`` where all are overloaded."""
+def keeps_most(outcomes: Mapping[str, ServerlessPolicyResult]) -> str | None:
+    """Return the policy that keeps most SLOs, of several the cheapest; ``None`` where all are overloaded."""
     steady = not_overloaded(outcomes)
     hits = ranked(steady, hit_rate, highest=True)
     return _cheapest(_level(hits), ranked(steady, call_cost)) if hits else None
@@ -157,12 +170,12 @@ def _cheapest(names: Sequence[str], costs: Mapping[str, float]) -> str:
     return min(names, key=lambda n: costs.get(n, math.inf))
 
 
-def _over(outcomes: Mapping[str, PolicyOutcome]) -> str:
+def _over(outcomes: Mapping[str, ServerlessPolicyResult]) -> str:
     over = overloaded(outcomes)
     return f"; {listed(over)} {verb(over, 'is', 'are')} overloaded" if over else ""
 
 
-def over_oracle(outcomes: Mapping[str, PolicyOutcome], oracle: Oracle | None) -> dict[str, float]:
+def over_oracle(outcomes: Mapping[str, ServerlessPolicyResult], oracle: Oracle | None) -> dict[str, float]:
     """Name → its cost over the oracle's at the same share of SLOs, less 1; empty without an oracle.
 
     The oracle pays for no idle container, so that only what a policy executes is compared. Overloaded
@@ -179,14 +192,14 @@ def over_oracle(outcomes: Mapping[str, PolicyOutcome], oracle: Oracle | None) ->
     return excess
 
 
-def _executing_usd(o: PolicyOutcome) -> float | None:
+def _executing_usd(o: ServerlessPolicyResult) -> float | None:
     if o.containers is not None:
         return o.containers.executing_per_call_usd.mean
     return o.cost_per_call_usd.mean
 
 
-def oracle_title(outcomes: Mapping[str, PolicyOutcome], oracle: Oracle | None) -> str:
-    """The policy closest to the oracle; without an oracle the one that keeps most SLOs."""
+def oracle_title(outcomes: Mapping[str, ServerlessPolicyResult], oracle: Oracle | None) -> str:
+    """Return the policy closest to the oracle; without an oracle the one that keeps most SLOs."""
     over = over_oracle(outcomes, oracle)
     if not over:
         return pareto_title(outcomes)
@@ -200,7 +213,7 @@ _VERDICTS = {"keeps": "met", "misses": "missed", "open": "undecided"}
 
 
 def nodes_finding(report: NodesReport) -> str:
-    """The policy that needs the fewest nodes, and their cost."""
+    """Return the policy that needs the fewest nodes, and their cost."""
     answers = {n: p.found for n, p in report.policies.items() if p.found is not None}
     target = share_text(report.target, 1)
     if not answers:
@@ -240,7 +253,7 @@ NODES = Table[_Tried](
 )
 
 
-def nodes(report: NodesReport) -> Filled:
+def nodes(report: NodesReport) -> FilledTable:
     """Every count tried."""
     return NODES.of(_Tried(name, t) for name, p in report.policies.items() for t in p.tried)
 

@@ -6,7 +6,7 @@ from nona.core.figures import dots_figure
 from nona.core.html.pieces import (
     CHECKS,
     INTERVALS,
-    Part,
+    ReportPart,
     bullets,
     chart,
     document,
@@ -33,7 +33,7 @@ LIMITS = (
 
 
 def serverless_html(data: ServerlessOutcome) -> str:
-    """The report on a serverless run; equal data give equal bytes, the date is among them."""
+    """Return the report on a serverless run; equal data give equal bytes, the date is among them."""
     about, report = data.about, data.report
     setting = report.setting
     runs = counted(setting.replications, "run")
@@ -57,7 +57,7 @@ def serverless_html(data: ServerlessOutcome) -> str:
     )
 
 
-def _results(report: ServerlessReport) -> Part | None:
+def _results(report: ServerlessReport) -> ReportPart | None:
     hits = dots_figure(hit_dots(report.policies), "SLOs kept, %", most=100.0)
     costs = dots_figure(cost_dots(report.policies), COST_AXIS)
     note = "Whiskers: 95 % confidence interval."
@@ -71,13 +71,13 @@ def _results(report: ServerlessReport) -> Part | None:
     )
 
 
-def _platform(report: ServerlessReport) -> list[Part | None]:
+def _platform(report: ServerlessReport) -> list[ReportPart | None]:
     tables = [table(text.PLATFORM.of(report.policies), "How each policy used it")]
     tables += [table(rows, part.title) for part in text.PARTS if (rows := part.filled(report.policies))]
     return tables
 
 
-def _oracle(report: ServerlessReport) -> Part | None:
+def _oracle(report: ServerlessReport) -> ReportPart | None:
     oracle = report.oracle
     if oracle is None or oracle.cost_per_call_usd is None:
         return None
@@ -85,7 +85,7 @@ def _oracle(report: ServerlessReport) -> Part | None:
     return section("Oracle", paragraph(f"At least {least} per {PER:,} calls, with {oracle.how}."))
 
 
-def _checks(report: ServerlessReport) -> Part | None:
+def _checks(report: ServerlessReport) -> ReportPart | None:
     shown = table(CHECKS.of(report.checks), "In every run of every policy")
     return section(
         "Self-checks of the runs", shown, bullets(report.failed_checks, "bad"), bullets(report.setting.notes)

@@ -13,7 +13,7 @@ from nona.core.tables import time_text
 from nona.core.units import format_number
 from nona.serverless.chart_data import LayoutBatch
 from nona.serverless.occupation import leases, slot_runs
-from nona.serverless.records import Batches, Instances, ServerlessRecords
+from nona.serverless.records import DispatchedBatches, Instances, ServerlessRecords
 from nona.serverless.system import ServerlessSystem
 
 
@@ -51,9 +51,13 @@ def _gaps(
 
 
 def _row(
-    of: Batches | Instances, system: ServerlessSystem, k: int, times_s: tuple[float, float, float], jobs: int
+    of: DispatchedBatches | Instances,
+    system: ServerlessSystem,
+    k: int,
+    times_s: tuple[float, float, float],
+    jobs: int,
 ) -> LayoutBatch:
-    """The k-th batch or idle instance; ``times_s``: from when, from when it computes, until when."""
+    """Return the k-th batch or idle instance; ``times_s``: from when, from when it computes, until when."""
     application = system.applications[int(of.application[k])]
     configuration = system.space[int(of.configuration[k])]
     from_s, computes_s, to_s = times_s
@@ -77,7 +81,7 @@ MOST_ROWS = 1200
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class DrawnBatch:
     """A batch with its range on the GPU's axis, from ``low`` to ``high``; times in seconds as drawn."""
 
     batch: LayoutBatch
@@ -91,7 +95,7 @@ class Placed:
 def layout_rows(
     records: ServerlessRecords, system: ServerlessSystem, most: int = MOST_ROWS
 ) -> tuple[LayoutBatch, ...]:
-    """The first batches that run in the measured window, at most ``most``, idle instances among them.
+    """Return the first batches that run in the measured window, at most ``most``, idle instances among them.
 
     What was dispatched in the warm-up begins before 0; a batch in flight ends with the run.
     """
@@ -107,7 +111,7 @@ def layout_rows(
     return tuple(sorted(rows, key=lambda r: r.from_s)[:most])
 
 
-def clipped(rows: Sequence[Placed], until_s: float) -> list[Placed]:
+def clipped(rows: Sequence[DrawnBatch], until_s: float) -> list[DrawnBatch]:
     """Rows between 0 and ``until_s``, clipped at both ends."""
 
     def inside(at_s: float) -> float:
@@ -120,14 +124,14 @@ def clipped(rows: Sequence[Placed], until_s: float) -> list[Placed]:
     ]
 
 
-def placed(rows: Sequence[LayoutBatch]) -> list[Placed]:
-    """The batches with their ranges on the GPU's axis.
+def placed(rows: Sequence[LayoutBatch]) -> list[DrawnBatch]:
+    """Return the batches with their ranges on the GPU's axis.
 
     A row whose slots are not all neighbours (counted vGPUs need not be) comes once for each run of them.
     Rows without slots are put on the lowest lanes that are free for all of their time.
     """
     until: list[float] = []
-    ranges: list[Placed] = []
+    ranges: list[DrawnBatch] = []
     for row in sorted(rows, key=lambda r: (r.from_s, r.to_s)):
         slots, size = row.slots, max(1, row.vgpus)
         if not slots:
@@ -140,11 +144,13 @@ def placed(rows: Sequence[LayoutBatch]) -> list[Placed]:
             until[low : low + size] = [row.to_s] * size
         runs = slot_runs(slots) if slots else [(low, size)]
         times = row.from_s, row.computes_s, row.to_s
-        ranges += [Placed(row, low, low + length, *times) for low, length in runs]
+        ranges += [DrawnBatch(row, low, low + length, *times) for low, length in runs]
     return ranges
 
 
-def stranded_spans(rows: Sequence[Placed], board_name: str, until_s: float) -> list[tuple[float, float, int]]:
+def stranded_spans(
+    rows: Sequence[DrawnBatch], board_name: str, until_s: float
+) -> list[tuple[float, float, int]]:
     """(from, to, memory slice) of free memory that no further slice could cover; rows of one GPU."""
     spans: list[tuple[float, float, int]] = []
     since: dict[int, float] = {}
@@ -159,7 +165,7 @@ def stranded_spans(rows: Sequence[Placed], board_name: str, until_s: float) -> l
     return spans
 
 
-def _states(rows: Sequence[Placed], until_s: float) -> Iterator[tuple[float, int, int]]:
+def _states(rows: Sequence[DrawnBatch], until_s: float) -> Iterator[tuple[float, int, int]]:
     """(time, slots taken, compute slices held) after every change, and at the end."""
     changes: dict[float, list[tuple[int, int]]] = {}
     for r in rows:
@@ -189,7 +195,9 @@ def _stranded(board_name: str, taken: int, in_use: int) -> tuple[int, ...]:
     return tuple(c for c in range(whole.memory_slices) if not (taken | covered) >> c & 1)
 
 
-def layouts_title(rows: Sequence[Placed], stranded: Sequence[tuple[float, float, int]], cells: int) -> str:
+def layouts_title(
+    rows: Sequence[DrawnBatch], stranded: Sequence[tuple[float, float, int]], cells: int
+) -> str:
     """The mean allocated share of the GPU in the drawn window, and the stranded share."""
     if not rows:
         return "This GPU served no batch in the recorded part"

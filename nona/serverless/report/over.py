@@ -12,7 +12,7 @@ from nona.core.tables import (
     SHARE,
     WHOLE_SHARE,
     Column,
-    Filled,
+    FilledTable,
     Kind,
     Table,
     share_text,
@@ -30,7 +30,7 @@ _VERDICTS = {"keeps": "kept", "misses": "missed", "open": "open"}
 
 
 def over_value(report: OverReport, value: Figure) -> str:
-    """A value as people write it: a factor with its sign before it, as in × 2.4."""
+    """Return a value as people write it: a factor with its sign before it, as in × 2.4."""
     if value is None:
         return "–"
     return f"× {format_number(value)}" if report.unit == "factor" else value_text(value, report.unit)
@@ -61,7 +61,7 @@ def knee_text(report: OverReport, policy: PolicyOver, knee: Knee) -> str:
 
 
 def limit_of(policy: PolicyOver) -> Figure:
-    """The largest value at which the policy was found to keep the target before it ceases to."""
+    """Return the largest value at which the policy was found to keep the target before it ceases to."""
     kept = [k.kept for k in policy.knees if k.kept is not None]
     return max(kept, default=None)
 
@@ -93,7 +93,7 @@ class _Knee(NamedTuple):
         return next((p for p in self.policy.points if p.value == limit), None)
 
 
-def knees(report: OverReport) -> Filled:
+def knees(report: OverReport) -> FilledTable:
     """Each policy's knees, and its figures at the last value that it keeps."""
     columns: tuple[Column[_Knee], ...] = (
         Column(f"keeps {share_text(report.target, 1)}", lambda r: r.knees),
@@ -112,7 +112,7 @@ class _Point(NamedTuple):
     at: OverPoint
 
 
-def over_points(report: OverReport) -> Filled:
+def over_points(report: OverReport) -> FilledTable:
     """Every simulated point, for pages and files."""
     columns: tuple[Column[_Point], ...] = (
         Column("policy", lambda r: r.policy),

@@ -6,16 +6,16 @@ from functools import partial
 from math import isfinite
 from typing import NamedTuple
 
-from nona.core.tables import COUNT, PLAIN, PRECISE, Column, Filled, Table
-from nona.serverless.chart_data import BestPath, CutRow, SearchStep, SearchSteps
+from nona.core.tables import COUNT, PLAIN, PRECISE, Column, FilledTable, Table
+from nona.serverless.chart_data import BestPath, CutRow, EsgStep, EsgSteps
 from nona.serverless.functions import ConfigurationSpace
-from nona.serverless.policies.esg.explain import Explanation, Row, Step
+from nona.serverless.policies.esg.explain import Explanation, ExtensionRow, HeapStep
 
 PER = 1000
 
 
 def short(space: ConfigurationSpace, number: int) -> str:
-    """A configuration in short: jobs·vCPUs·vGPUs.
+    """Return a configuration in short: jobs·vCPUs·vGPUs.
 
     >>> from nona.serverless.functions import grid
     >>> short(grid([1, 2], [1], [1, 7]), 3)
@@ -25,13 +25,13 @@ def short(space: ConfigurationSpace, number: int) -> str:
     return f"{c.batch}·{c.vcpus}·{c.vgpus}"
 
 
-def search_data(explanation: Explanation, space: ConfigurationSpace) -> SearchSteps:
-    """Steps, labels and answer of a search."""
+def search_data(explanation: Explanation, space: ConfigurationSpace) -> EsgSteps:
+    """Return steps, labels and answer of a search."""
     t = explanation.trace
     used = {n for s in t.steps for n in s.path} | {n for path in t.paths for n in path}
     for row in [t.start, *(r for s in t.steps for r in (s.deeper, s.beside))]:
         used |= {row.opened} - {-1} if row is not None else set()
-    return SearchSteps(
+    return EsgSteps(
         functions=tuple(explanation.functions),
         labels={str(n): (short(space, n), space[n].text) for n in sorted(used)},
         limit_ms=1e3 * explanation.limit_s,
@@ -45,12 +45,12 @@ def search_data(explanation: Explanation, space: ConfigurationSpace) -> SearchSt
     )
 
 
-def _row(row: Row) -> CutRow:
+def _row(row: ExtensionRow) -> CutRow:
     return CutRow(opened=row.opened, time=row.time_cuts, cost=row.cost_cuts)
 
 
-def _step(step: Step, k: int, of: int, space: ConfigurationSpace) -> SearchStep:
-    return SearchStep(
+def _step(step: HeapStep, k: int, of: int, space: ConfigurationSpace) -> EsgStep:
+    return EsgStep(
         path=step.path,
         ms=1e3 * step.t_low_s,
         cost=PER * step.rsc_low_usd,
@@ -62,7 +62,7 @@ def _step(step: Step, k: int, of: int, space: ConfigurationSpace) -> SearchStep:
     )
 
 
-def _step_lines(step: Step, k: int, of: int, space: ConfigurationSpace) -> list[str]:
+def _step_lines(step: HeapStep, k: int, of: int, space: ConfigurationSpace) -> list[str]:
     path = " → ".join(short(space, n) for n in step.path)
     least = (
         f"Step {k:,} of {of:,}: {path} has the least cost among the open paths. Every completion takes "
@@ -81,11 +81,11 @@ def _step_lines(step: Step, k: int, of: int, space: ConfigurationSpace) -> list[
     return lines
 
 
-def _row_text(row: Row, space: ConfigurationSpace) -> str:
-    """The outcome of the extensions that were examined.
+def _row_text(row: ExtensionRow, space: ConfigurationSpace) -> str:
+    """Return the outcome of the extensions that were examined.
 
     >>> from nona.serverless.functions import grid
-    >>> _row_text(Row(2, 1, (0,), 1, 0), grid([1], [1, 2], [1]))
+    >>> _row_text(ExtensionRow(2, 1, (0,), 1, 0), grid([1], [1, 2], [1]))
     'the time blade cuts 1·1·1; 1·2·1 is opened.'
     """
     parts = []
@@ -106,8 +106,8 @@ class _Best(NamedTuple):
     time_s: float
 
 
-def best_paths(explanation: Explanation, space: ConfigurationSpace) -> Filled:
-    """The best paths, each with the configuration of every function, its time and its cost."""
+def best_paths(explanation: Explanation, space: ConfigurationSpace) -> FilledTable:
+    """Return the best paths, each with the configuration of every function, its time and its cost."""
     trace = explanation.trace
     columns: list[Column[_Best]] = [Column("rank", lambda b: b.rank, COUNT)]
     for place, name in enumerate(explanation.functions):

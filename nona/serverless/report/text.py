@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from nona.core.document import number
-from nona.core.tables import KEPT, SHARE, TIME, Column, Filled, R, Table
+from nona.core.tables import KEPT, SHARE, TIME, Column, FilledTable, R, Table
 from nona.serverless import results as serverless
 from nona.serverless.report.findings import PER, USD, dollars, serverless_finding
 
@@ -55,31 +55,31 @@ STANDING = Table[serverless.StandingOutcome](
 
 
 @dataclass(frozen=True)
-class Part(Generic[R]):
+class PolicyTable(Generic[R]):
     """A table of what only some scenarios model, over the policies that have it."""
 
     title: str
     table: Table[R]
-    of: Callable[[serverless.PolicyOutcome], R | None]
+    of: Callable[[serverless.ServerlessPolicyResult], R | None]
 
-    def filled(self, policies: Mapping[str, serverless.PolicyOutcome]) -> Filled:
+    def filled(self, policies: Mapping[str, serverless.ServerlessPolicyResult]) -> FilledTable:
         """Its rows, none where no policy has it."""
         parts = ((name, self.of(policy)) for name, policy in policies.items())
         return self.table.of({name: part for name, part in parts if part is not None})
 
 
-PARTS: tuple[Part[Any], ...] = (
-    Part("Transfers over the network, which they share", TRANSFERS, lambda p: p.transfers),
-    Part(
+PARTS: tuple[PolicyTable[Any], ...] = (
+    PolicyTable("Transfers over the network, which they share", TRANSFERS, lambda p: p.transfers),
+    PolicyTable(
         "Containers: cost of executing and of waiting, shares of their time",
         CONTAINERS,
         lambda p: p.containers,
     ),
-    Part("Memory of nodes, held by containers", MEMORY, lambda p: p.memory),
-    Part("Standing instances, and how long they are busy and idle", STANDING, lambda p: p.standing),
+    PolicyTable("Memory of nodes, held by containers", MEMORY, lambda p: p.memory),
+    PolicyTable("Standing instances, and how long they are busy and idle", STANDING, lambda p: p.standing),
 )
 
-CALLS = Table[serverless.PolicyOutcome](
+CALLS = Table[serverless.ServerlessPolicyResult](
     "policy",
     (
         Column("SLOs kept", lambda p: p.slo_hit_rate, KEPT, decides=True),
@@ -94,7 +94,7 @@ CALLS = Table[serverless.PolicyOutcome](
         Column("state", lambda p: p.state, decides=True),
     ),
 )
-PLATFORM = Table[serverless.PolicyOutcome](
+PLATFORM = Table[serverless.ServerlessPolicyResult](
     "policy",
     (
         Column("mean search", lambda p: p.search_s.mean, TIME),
@@ -112,7 +112,7 @@ PLATFORM = Table[serverless.PolicyOutcome](
 )
 
 
-POLICIES = Table[serverless.PolicyOutcome]("policy", (*CALLS.columns, *PLATFORM.columns))
+POLICIES = Table[serverless.ServerlessPolicyResult]("policy", (*CALLS.columns, *PLATFORM.columns))
 
 
 class _Served(NamedTuple):
@@ -138,7 +138,7 @@ APPLICATIONS = Table[_Served](
 )
 
 
-def applications(policies: Mapping[str, serverless.PolicyOutcome]) -> Filled:
+def applications(policies: Mapping[str, serverless.ServerlessPolicyResult]) -> FilledTable:
     """Each application under each policy."""
     return APPLICATIONS.of(
         _Served(application, name, policy.applications[application])
@@ -167,7 +167,7 @@ def serverless_text(report: serverless.ServerlessReport) -> str:
     return "\n".join(lines)
 
 
-def _use_lines(policies: Mapping[str, serverless.PolicyOutcome]) -> Iterator[str]:
+def _use_lines(policies: Mapping[str, serverless.ServerlessPolicyResult]) -> Iterator[str]:
     for part in PARTS:
         if rows := part.filled(policies):
             yield rows.text()
@@ -177,10 +177,10 @@ def _use_lines(policies: Mapping[str, serverless.PolicyOutcome]) -> Iterator[str
 class _Under(NamedTuple):
     sharing: str
     policy: str
-    outcome: serverless.PolicyOutcome
+    outcome: serverless.ServerlessPolicyResult
 
 
-def _under(column: Column[serverless.PolicyOutcome]) -> Column[_Under]:
+def _under(column: Column[serverless.ServerlessPolicyResult]) -> Column[_Under]:
     return Column(column.heading, lambda r: column.of(r.outcome), column.kind)
 
 
@@ -195,7 +195,7 @@ SHARING = Table[_Under](
 
 
 def sharing_text(report: serverless.SharingReport) -> str:
-    """The same workload under several ways of sharing, side by side."""
+    """Return the same workload under several ways of sharing, side by side."""
     rows = (
         _Under(mode, policy, outcome)
         for mode, of in report.sharing.items()
@@ -211,7 +211,7 @@ def _oracle_lines(oracle: serverless.Oracle | None) -> Iterator[str]:
         yield f"oracle: {dollars(oracle.cost_per_call_usd)} per {PER:,} calls, {oracle.how}"
 
 
-def _setting(setting: serverless.Setting) -> str:
+def _setting(setting: serverless.RunSetting) -> str:
     notes = "".join(f"{note}\n" for note in setting.notes)
     return (
         f"{notes}{setting.replications} runs of {setting.calls:,} calls, seed {setting.seed}, "
@@ -237,7 +237,7 @@ class _Timed(NamedTuple):
     fastest_s: float | None
 
 
-def function_times(system: ServerlessSystem) -> Filled:
+def function_times(system: ServerlessSystem) -> FilledTable:
     """Every function of a scenario: its time at the smallest configuration, and with all vGPUs."""
     space, largest = system.space, int(system.space.vgpus.max())
     few = space[space.smallest]

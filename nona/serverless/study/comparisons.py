@@ -22,7 +22,15 @@ from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
 from nona.serverless import results as serverless
 from nona.serverless.engine.options import ServerlessProgress
-from nona.serverless.study.knees import STEP_PART, Batches, Bench, Look, PolicySearch, Search, Seen
+from nona.serverless.study.knees import (
+    STEP_PART,
+    KneePoints,
+    PolicySearch,
+    Probe,
+    Search,
+    Seen,
+    UnknownCountProgress,
+)
 from nona.serverless.study.preparation import prepare_serverless
 from nona.serverless.study.run import ServerlessResult, simulate_serverless_scenario, with_sharing
 from nona.serverless.system import ServerlessSystem
@@ -30,7 +38,7 @@ from nona.serverless.system import ServerlessSystem
 _NO_SOURCES = Sources()
 
 
-class How(TypedDict, total=False):
+class ComparisonOptions(TypedDict, total=False):
     """Options of :func:`~nona.serverless.study.run.simulate_serverless_scenario` for each way's runs."""
 
     policies: Sequence[str]
@@ -41,7 +49,9 @@ class How(TypedDict, total=False):
 
 
 def ways_for(scenario: Scenario | None = None) -> tuple[str, ...]:
-    """The ways of sharing that can be compared; with fixed slices only where every server states its own.
+    """Return the ways of sharing that can be compared.
+
+    With fixed slices only where every server states its own.
 
     >>> ways_for()
     ('mig-counter', 'mig-geometry', 'mps', 'time-slicing')
@@ -58,7 +68,7 @@ def compare_sharing(
     modes: Sequence[str] = (),
     *,
     on_progress: Callable[[str, float, ServerlessProgress], None] | None = None,
-    **how: Unpack[How],
+    **how: Unpack[ComparisonOptions],
 ) -> Mapping[str, ServerlessResult]:
     """Way of sharing → result.
 
@@ -133,7 +143,7 @@ def nodes_needed(
         )
 
     def fewest(search: PolicySearch) -> Search:
-        def keeps(nodes: int) -> Generator[Look, Seen, bool]:
+        def keeps(nodes: int) -> Generator[Probe, Seen, bool]:
             yield from search.point(nodes)
             return search.points[nodes].verdict == "keeps"
 
@@ -144,11 +154,13 @@ def nodes_needed(
         )
 
     with kept_pool(workers) as pool:
-        bench = Bench(scenario, number, looks, sources, pool)
+        bench = KneePoints(scenario, number, looks, sources, pool)
         for done, policy in enumerate(asked.policies):
-            part = Batches(STEP_PART)
+            part = UnknownCountProgress(STEP_PART)
 
-            def tell(share: float, done: int = done, policy: str = policy, part: Batches = part) -> None:
+            def tell(
+                share: float, done: int = done, policy: str = policy, part: UnknownCountProgress = part
+            ) -> None:
                 text = f"{policy}: looking for the fewest nodes"
                 on_progress((done + part.at(share)) / len(asked.policies), text, report)
 

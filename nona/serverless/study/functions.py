@@ -15,7 +15,7 @@ from itertools import count
 from nona.cluster.hardware.device import Device, find_device
 from nona.cluster.hardware.executor import ExecutorClass, make_executor_class
 from nona.cluster.hardware.mig import board
-from nona.cluster.sharing.pool import Configuration
+from nona.cluster.sharing.pool import BatchConfiguration
 from nona.core.errors import CostError, GraphError
 from nona.core.text import listed
 from nona.models.contraction.contracted import ContractedGraph
@@ -102,7 +102,7 @@ class FunctionBook:
         return self.add(function, graph)
 
     def add(self, function: Function, graph: str) -> int:
-        """Number of ``function``; another one of its name takes the graph's name in addition."""
+        """Return number of ``function``; another one of its name takes the graph's name in addition."""
         if function in self._given:
             return self._given.index(function)
         taken = {f.name for f in self._functions}
@@ -158,7 +158,7 @@ def slower_than_a100(device: Device, options: CostOptions) -> float:
 def on_one_vgpu(
     graph: ModelGraph, executor: ExecutorClass, options: CostOptions, own: Mapping[str, Device]
 ) -> ModelGraph:
-    """The workflow with each stage's stated time on ``executor``, one vGPU, as that of any device.
+    """Return the workflow with each stage's stated time on ``executor``, one vGPU, as that of any device.
 
     A time for other hardware is carried over as everywhere (:mod:`nona.models.cost.stated`); one for any
     device is that at the smallest configuration. ``own`` are the user's devices.
@@ -206,7 +206,7 @@ def _own_function(
         times, confirmed = profile_times(rows, space, parts), (MEASURED,)
         source = spec.source or f"{spec.profile}: {len(rows)} measured times"
     else:
-        times = TableTimes({Configuration(r.batch, r.vcpus, r.vgpus): r.time for r in spec.table})
+        times = TableTimes({BatchConfiguration(r.batch, r.vcpus, r.vgpus): r.time for r in spec.table})
     return Function(name, times, spec.cold_start, input_bytes, source, confirmed, weights, spec.memory)
 
 
@@ -237,7 +237,7 @@ def is_network(graph: ModelGraph) -> bool:
 
 
 def slice_of(device: Device, vgpus: int) -> ExecutorClass | None:
-    """The executor that ``vgpus`` of a device form, ``None`` if it has fewer.
+    """Return the executor that ``vgpus`` of a device form, ``None`` if it has fewer.
 
     >>> from nona.cluster.hardware.device import find_device
     >>> a100 = find_device("a100-40gb")
@@ -274,7 +274,7 @@ def network_stages(
     rule: str = DEFAULT_RULE,
     measured: MeasuredTable | None = None,
 ) -> NetworkStages:
-    """A network's stages and functions, as ``spec.models`` asks.
+    """Return a network's stages and functions, as ``spec.models`` asks.
 
     ``options``: stack and precision; its ``batch`` are the inputs of one job. ``rule``: of contraction, for
     ``tasks``.
@@ -331,11 +331,11 @@ def _tables(
     space: ConfigurationSpace,
     options: CostOptions,
     measured: MeasuredTable | None,
-) -> list[dict[Configuration, float]]:
+) -> list[dict[BatchConfiguration, float]]:
     """For each task configuration → seconds; those that cannot hold the weights are left out."""
     needed = resident_bytes(graph, options)
     times_s: dict[tuple[int, int], tuple[float, ...] | None] = {}
-    tables: list[dict[Configuration, float]] = [{} for _ in tasks.tasks]
+    tables: list[dict[BatchConfiguration, float]] = [{} for _ in tasks.tasks]
     for configuration in space.configurations:
         key = (configuration.batch, configuration.vgpus)
         if key not in times_s:

@@ -18,18 +18,18 @@ from nona.core.errors import ScenarioError
 from nona.core.experiments import do_nothing, kept_pool
 from nona.core.least import asking, edge
 from nona.core.options import Options
-from nona.core.points import Missing, Points
+from nona.core.points import Missing, PointCache
 from nona.core.statistics import Interval, mean_interval
-from nona.core.verdict import Counts, Settled, counted, estimate_of, looks_of, verdict
+from nona.core.verdict import HitCounts, TestResult, counted, estimate_of, looks_of, verdict
 from nona.queries.sweeps.bench import check_request
 from nona.queries.sweeps.numbers import LOAD, Number, number_named
 from nona.queries.sweeps.run import Hear
 from nona.queries.sweeps.values import between, turns
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
-from nona.serverless.engine.options import RunOptions
+from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.metrics import STATES, RunMeasures, ratio
-from nona.serverless.policies.base import Planner
+from nona.serverless.policies.base import PreparedPolicy
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.results import (
     Knee,
@@ -42,7 +42,7 @@ from nona.serverless.results import (
 )
 from nona.serverless.study.preparation import prepare_serverless
 from nona.serverless.study.run import chosen_policies, warmup_calls
-from nona.serverless.study.tasks import Replication, Task, TaskPool, run_tasks
+from nona.serverless.study.tasks import PolicyTask, Replication, TaskPool, run_tasks
 
 MOST_CALLS = 100_000
 SWEPT = (  # what is often asked for
@@ -60,7 +60,7 @@ _OF_THE_NETWORK = ("background.network.", "cluster.network.")  # where transfers
 
 
 def over_number(scenario: Scenario, key: str) -> Number:
-    """The number at ``key``, if a serverless run depends on it.
+    """Return the number at ``key``, if a serverless run depends on it.
 
     Raises ``ScenarioError`` when there is no such number, or it has no effect on a serverless run.
     """
@@ -100,7 +100,7 @@ ALPHA = 0.05  # of each verdict
 Seen = tuple[Replication, ...]  # of one policy at one value
 
 
-def _counts(seen: Seen, target: float) -> Counts:
+def _counts(seen: Seen, target: float) -> HitCounts:
     return counted([run.ratios for run in seen], target)
 
 
@@ -109,7 +109,7 @@ def _is_overloaded(run: Replication) -> bool:
 
 
 def _judging(target: float) -> Callable[[Seen, int, int], Verdict]:
-    """The verdict on ``target`` at a look: a policy without a steady state misses it."""
+    """Return the verdict on ``target`` at a look: a policy without a steady state misses it."""
 
     def judge(seen: Seen, look: int, looks: int) -> Verdict:
         if any(map(_is_overloaded, seen)):
@@ -119,8 +119,8 @@ def _judging(target: float) -> Callable[[Seen, int, int], Verdict]:
     return judge
 
 
-def _point_of(value: float, settled: Settled[Seen], target: float) -> OverPoint:
-    """The point of a settled test.
+def _point_of(value: float, settled: TestResult[Seen], target: float) -> OverPoint:
+    """Return the point of a settled test.
 
     Goodput: hits / seconds of the window, for each run, then as the others the mean over the runs.
     """
@@ -150,7 +150,7 @@ def _point_of(value: float, settled: Settled[Seen], target: float) -> OverPoint:
 MOST_LOAD, LEAST_LOAD = 64.0, 1 / 8  # factors beyond which no knee is looked for
 
 
-class Look(NamedTuple):
+class Probe(NamedTuple):
     """A policy at a value, with so many replications in all."""
 
     policy: str
@@ -159,7 +159,7 @@ class Look(NamedTuple):
 
 
 Shown = dict[float, OverPoint]
-Search = Generator[Look, Seen, None]
+Search = Generator[Probe, Seen, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +183,7 @@ class PolicySearch:
         looks = looks_of(_judging(asked.target), asked.most, asked.replications)
         wanted = next(looks)
         while True:
-            seen = yield Look(self.policy, value, wanted)
+            seen = yield Probe(self.policy, value, wanted)
             try:
                 wanted = looks.send(seen)
             except StopIteration as end:
@@ -211,10 +211,10 @@ class PolicySearch:
         while all(p.verdict != "keeps" for p in points.values()) and min(points) / 2 >= LEAST_LOAD:
             yield from self.point(min(points) / 2)
 
-    def _bisect(self, inside: float, outside: float, verdict: str) -> Generator[Look, Seen, float]:
-        """The last value with ``verdict``, from ``inside``, which has it, towards ``outside``."""
+    def _bisect(self, inside: float, outside: float, verdict: str) -> Generator[Probe, Seen, float]:
+        """Yield the last value with ``verdict``, from ``inside``, which has it, towards ``outside``."""
 
-        def is_inside(value: float) -> Generator[Look, Seen, bool]:
+        def is_inside(value: float) -> Generator[Probe, Seen, bool]:
             yield from self.point(value)
             return self.points[value].verdict == verdict
 
@@ -231,13 +231,13 @@ def _turns(points: Shown) -> list[tuple[float, float]]:
 
 
 def _missed_beyond(points: Shown, kept: float, other: float) -> float | None:
-    """The nearest value found missed, from ``kept`` on towards ``other`` and beyond."""
+    """Return the nearest value found missed, from ``kept`` on towards ``other`` and beyond."""
     missed = [v for v, p in points.items() if p.verdict == "misses" and (v > kept) == (other > kept)]
     return min(missed, key=lambda v: abs(v - kept), default=None)
 
 
 def knees_of(points: Shown) -> tuple[Knee, ...]:
-    """The knees that the verdicts show, by ascending value.
+    """Return the knees that the verdicts show, by ascending value.
 
     Where all values keep the target, the knee is beyond the last; where none does, before the first.
     """
@@ -255,7 +255,7 @@ FEW = 2  # replications that show whether a run has a steady state, and give an 
 Tell = Callable[[float], None]
 
 
-class Bench:
+class KneePoints:
     """The runs so far of every policy at every value. Results do not depend on ``pool``."""
 
     def __init__(
@@ -263,12 +263,12 @@ class Bench:
     ) -> None:
         self._scenario, self._number, self._settings = scenario, number, settings
         self._sources, self._pool = sources, pool
-        self._points = Points[tuple[str, float], Replication](_is_overloaded)
+        self._points = PointCache[tuple[str, float], Replication](_is_overloaded)
         self._options: dict[str, Options] = {
             policy.name: options for policy, options in chosen_policies(scenario, settings.schedulers)
         }
-        self._at: dict[float, tuple[Scenario, RunOptions]] = {}
-        self._trained: dict[str, Planner] = {}
+        self._at: dict[float, tuple[Scenario, PlatformRunOptions]] = {}
+        self._trained: dict[str, PreparedPolicy] = {}
 
     def run(self, searches: Sequence[Search], tell: Tell = do_nothing) -> None:
         """Drive all searches to their ends; ``tell`` hears the share of a batch that is done."""
@@ -282,14 +282,14 @@ class Bench:
                     going.append((search, search.send(seen)))
             wanted = going
 
-    def _simulate(self, looks: Sequence[Look], tell: Tell) -> None:
+    def _simulate(self, looks: Sequence[Probe], tell: Tell) -> None:
         """The missing replications of every look; the first few show which need no more."""
         for most in (FEW, max(look.replications for look in looks)):
             wanted = {(look.policy, look.value): min(look.replications, most) for look in looks}
             self._points.extend(wanted, partial(self._runs, tell))
 
     def _runs(self, tell: Tell, missing: Sequence[Missing[tuple[str, float]]]) -> list[Seen]:
-        """A task a replication; where a policy is trained in every task, one for all of a point."""
+        """Return a task a replication; where a policy is trained in every task, one for all of a point."""
         tasks, places = [], []
         for place, of in enumerate(missing):
             policy, value = of.at
@@ -299,15 +299,15 @@ class Bench:
             for number in range(of.first, of.first + of.count, each):
                 own = replace(run, replication=number)
                 options = self._options[policy]
-                tasks.append(Task(scenario, policy, options, own, each, self._sources, planner))
+                tasks.append(PolicyTask(scenario, policy, options, own, each, self._sources, planner))
                 places.append(place)
         seen: list[Seen] = [()] * len(missing)
         for place, done in zip(places, run_tasks(tasks, self._pool, tell), strict=True):
             seen[place] += done.runs
         return seen
 
-    def _planner(self, policy: str, scenario: Scenario) -> Planner | None:
-        """A planner for all loads, if the policy's training depends on none; it takes seconds."""
+    def _planner(self, policy: str, scenario: Scenario) -> PreparedPolicy | None:
+        """Return a planner for all loads, if the policy's training depends on none; it takes seconds."""
         if policy not in TRAINED or self._number.key != LOAD:
             return None
         if policy not in self._trained:
@@ -315,13 +315,13 @@ class Bench:
             self._trained[policy] = get_policy(policy).prepare(system, self._options[policy])
         return self._trained[policy]
 
-    def _there(self, value: float) -> tuple[Scenario, RunOptions]:
-        """The scenario at a value, and how long its runs are."""
+    def _there(self, value: float) -> tuple[Scenario, PlatformRunOptions]:
+        """Return the scenario at a value, and how long its runs are."""
         if value not in self._at:
             scenario = self._number.set(self._scenario, value)
             system = prepare_serverless(scenario, self._sources)
             calls = self._settings.jobs
-            run = RunOptions(
+            run = PlatformRunOptions(
                 calls=calls, warmup=warmup_calls(scenario, system, calls, [*self._options.items()])
             )
             self._at[value] = (scenario, run)
@@ -359,7 +359,7 @@ def policies_over(
     number = over_number(scenario, settings.number)
     _check(scenario, number, settings)
     begin = time.perf_counter()
-    bench = Bench(scenario, number, settings, sources, pool)
+    bench = KneePoints(scenario, number, settings, sources, pool)
     searches = [PolicySearch(settings, number, policy) for policy in settings.schedulers]
 
     def report() -> OverReport:
@@ -379,7 +379,7 @@ def policies_over(
     def tell(text: str, fraction: float) -> None:
         on_progress(fraction, text, report)
 
-    asked, first, steps = settings.values, Batches(FIRST_PART), Batches(STEP_PART)
+    asked, first, steps = settings.values, UnknownCountProgress(FIRST_PART), UnknownCountProgress(STEP_PART)
     bench.run(
         [search.point(value) for value in asked for search in searches],
         lambda share: tell(f"{len(asked)} values of {number.label.lower()}", VALUES * first.at(share)),
@@ -392,10 +392,10 @@ def policies_over(
     return report()
 
 
-class Batches:
+class UnknownCountProgress:
     """Progress of a search whose number of batches is unknown: each does ``part`` of what is left.
 
-    >>> search = Batches(0.5)
+    >>> search = UnknownCountProgress(0.5)
     >>> [search.at(share) for share in (0.0, 1.0, 0.0, 1.0)]
     [0.0, 0.5, 0.5, 0.75]
     """

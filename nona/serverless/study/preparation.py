@@ -21,7 +21,7 @@ from nona.queries.study.traffic import arrivals_of, shared_network
 from nona.scenario.arrivals import Arrivals
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario, ServerGroupSpec, WorkloadRow
-from nona.scenario.serverless import MemorySpec, PricesSpec, ServerlessSpec
+from nona.scenario.serverless import MemorySpec, ServerlessPricesSpec, ServerlessSpec
 from nona.serverless.functions import ConfigurationSpace, Function, grid
 from nona.serverless.study.functions import (
     PARTS_WITHOUT_MIG,
@@ -184,7 +184,7 @@ def _staged(
     sources: Sources,
     measured: MeasuredTable | None,
 ) -> tuple[ModelGraph, list[int], str | None]:
-    """The workflow of a row, its stages' functions, and the notes on a network."""
+    """Return the workflow of a row, its stages' functions, and the notes on a network."""
     cost, own = scenario.cost, user_devices(scenario.cluster.devices)
     graph = given_graph(sources.model(row.model, row.symbols, scenario.models), row.model, cost, own)
     device = find_device(scenario.cluster.servers[0].gpu, own)
@@ -228,7 +228,7 @@ def _application(
     return Application(label, names, tuple(function), graph.dag, tuple(fetched), slo_s, row.rate, arrivals)
 
 
-def prices_by_gpu(scenario: Scenario) -> PricesSpec:
+def prices_by_gpu(scenario: Scenario) -> ServerlessPricesSpec:
     """Serverless prices with which a cluster that is held whole costs what its servers cost.
 
     Formula: price of a server / vGPUs of a server, and nothing for vCPUs, as the server's price has them.
@@ -237,7 +237,7 @@ def prices_by_gpu(scenario: Scenario) -> PricesSpec:
     """
     node, server = _invoker(scenario.cluster.servers[0], scenario), next(iter(servers_now(scenario)))
     share = server.price / (node.gpus * node.vgpus)
-    return PricesSpec(vcpu_hour=0.0, vgpu_hour=share, dated="shares of the server's price")
+    return ServerlessPricesSpec(vcpu_hour=0.0, vgpu_hour=share, dated="shares of the server's price")
 
 
 def _invoker(group: ServerGroupSpec, scenario: Scenario) -> Invoker:

@@ -29,17 +29,17 @@ from nona.scenario.schema import Scenario
 from nona.scenario.serverless import ServerlessSpec
 from nona.serverless.chart_data import LayoutNode, Layouts, ServerlessOutcome
 from nona.serverless.checks import checks_of
-from nona.serverless.engine.options import RunOptions, ServerlessProgress
+from nona.serverless.engine.options import PlatformRunOptions, ServerlessProgress
 from nona.serverless.metrics import judge, measure, slo_ratios, summarise
 from nona.serverless.oracle import HOW
 from nona.serverless.oracle import oracle as bound_of
-from nona.serverless.policies.base import Policy
+from nona.serverless.policies.base import ConfigurationPolicy
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.records import ServerlessRecords
 from nona.serverless.replications import run_policies
 from nona.serverless.report.findings import keeps_most
 from nona.serverless.report.layouts import layout_rows
-from nona.serverless.results import Oracle, PolicyOutcome, ServerlessReport, Setting
+from nona.serverless.results import Oracle, RunSetting, ServerlessPolicyResult, ServerlessReport
 from nona.serverless.study.preparation import prepare_serverless
 from nona.serverless.system import ServerlessSystem, least_nodes
 
@@ -54,7 +54,7 @@ CALLS_CSV, CALLS_PARQUET = "calls.csv", "calls.parquet"
 
 
 def calls_per_s(system: ServerlessSystem) -> float:
-    """Calls a second of all applications together."""
+    """Call a second of all applications together."""
     if system.interval is not None:
         return system.interval.rate
     return sum(effective_rate(app.arrivals, app.rate) for app in system.applications)
@@ -66,7 +66,7 @@ def warmup_calls(
     calls: int,
     policies: Sequence[tuple[str, Options]] = (),
 ) -> int:
-    """Calls before the measured ones: the scenario's number, else enough for the start to be over.
+    """Call before the measured ones: the scenario's number, else enough for the start to be over.
 
     Formula: a, the usual share of ``calls`` (:func:`~nona.queries.simulation.sizes.auto_warmup`), and where
     the first calls may lack containers max(a, min(20 000, ⌈3 · c · r⌉)), with c the longest cold start of a
@@ -115,14 +115,17 @@ def may_start_cold(system: ServerlessSystem) -> bool:
 
 
 def mser_calls(
-    system: ServerlessSystem, policies: Sequence[tuple[Policy, Options]], calls: int, workers: int = 1
+    system: ServerlessSystem,
+    policies: Sequence[tuple[ConfigurationPolicy, Options]],
+    calls: int,
+    workers: int = 1,
 ) -> int:
-    """The warm-up that pilot runs show: the latest cut of MSER-5 of all policies with a steady state.
+    """Return the warm-up that pilot runs show: the latest cut of MSER-5 of all policies with a steady state.
 
     The series is latency over SLO of every call in order of arrival, at most 20, averaged over the pilots.
     A pilot that is too short to tell counts with its whole length.
     """
-    records = run_policies(system, policies, RunOptions(calls=calls, warmup=0), PILOTS, workers)
+    records = run_policies(system, policies, PlatformRunOptions(calls=calls, warmup=0), PILOTS, workers)
     cuts = []
     for runs in records.values():
         if any(judge(system, r)[0] == "overloaded" for r in runs):
@@ -146,12 +149,12 @@ class ServerlessResult:
     """
 
     system: ServerlessSystem
-    summaries: Mapping[str, PolicyOutcome]
+    summaries: Mapping[str, ServerlessPolicyResult]
     records: Mapping[str, tuple[ServerlessRecords, ...]]
     oracle: Oracle | None
     checks: Mapping[str, tuple[Check, ...]]
     seconds: float
-    setting: Setting
+    setting: RunSetting
 
 
 def simulate_serverless_scenario(
@@ -173,7 +176,7 @@ def simulate_serverless_scenario(
     ``policies``: names, in place of the scenario's; options are those of the scenario's entry of that name.
     ``calls``, ``replications``: in place of ``simulation.jobs`` and ``simulation.replications``.
     ``workers``: processes; results do not depend on it.
-    ``snapshot_s``: as :class:`~nona.serverless.engine.options.RunOptions` has it.
+    ``snapshot_s``: as :class:`~nona.serverless.engine.options.PlatformRunOptions` has it.
     ``on_progress``: may raise :class:`~nona.queries.simulation.run.Cancelled`.
 
     Raises ``NonaError`` when the scenario is not serverless, or a policy or option is not known.
@@ -182,7 +185,7 @@ def simulate_serverless_scenario(
     system = prepare_serverless(scenario, sources) if system is None else system
     chosen = chosen_policies(scenario, policies)
     measured = scenario.simulation.jobs if calls is None else calls
-    run = RunOptions(
+    run = PlatformRunOptions(
         calls=measured,
         warmup=_warmup(scenario, system, chosen, measured, workers),
         snapshot_s=snapshot_s,
@@ -203,12 +206,12 @@ def simulate_serverless_scenario(
 def _setting(
     scenario: Scenario,
     system: ServerlessSystem,
-    run: RunOptions,
+    run: PlatformRunOptions,
     replications: int,
-    policies: Sequence[tuple[Policy, Options]],
-) -> Setting:
+    policies: Sequence[tuple[ConfigurationPolicy, Options]],
+) -> RunSetting:
     nodes, least = len(system.invokers), least_nodes(system)
-    return Setting(
+    return RunSetting(
         name=scenario.name,
         calls=run.calls,
         warmup=run.first,
@@ -224,7 +227,7 @@ def _setting(
 
 
 def report_of(result: ServerlessResult) -> ServerlessReport:
-    """The report on a result."""
+    """Return the report on a result."""
     checks, failed = checked(result.checks)
     best = keeps_most(result.summaries)
     hits = {
@@ -241,8 +244,10 @@ def report_of(result: ServerlessResult) -> ServerlessReport:
     )
 
 
-def oracle_outcome(system: ServerlessSystem, run: RunOptions | None = None, replications: int = 1) -> Oracle:
-    """The least that the calls of ``run`` can cost; without it calls at large."""
+def oracle_outcome(
+    system: ServerlessSystem, run: PlatformRunOptions | None = None, replications: int = 1
+) -> Oracle:
+    """Return the least that the calls of ``run`` can cost; without it calls at large."""
     bound = bound_of(system, run, replications)
     shares = [bound.most_hits * k / CURVE for k in range(CURVE + 1)]
     return Oracle(
@@ -254,7 +259,9 @@ def oracle_outcome(system: ServerlessSystem, run: RunOptions | None = None, repl
     )
 
 
-def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple[Policy, Options]]:
+def chosen_policies(
+    scenario: Scenario, names: Sequence[str] = ()
+) -> list[tuple[ConfigurationPolicy, Options]]:
     """The policies called ``names`` (none: the scenario's), each with the scenario's options for it."""
     spec = scenario.serverless or ServerlessSpec()
     own = {entry.name: entry.options for entry in spec.policies}
@@ -264,7 +271,7 @@ def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple
 def _warmup(
     scenario: Scenario,
     system: ServerlessSystem,
-    policies: Sequence[tuple[Policy, Options]],
+    policies: Sequence[tuple[ConfigurationPolicy, Options]],
     calls: int,
     workers: int,
 ) -> int:
@@ -276,7 +283,7 @@ def _warmup(
 
 
 def with_sharing(scenario: Scenario, mode: str) -> Scenario:
-    """The scenario with its GPUs shared in another way.
+    """Return the scenario with its GPUs shared in another way.
 
     Raises ``ScenarioError`` when there is no such way.
     """

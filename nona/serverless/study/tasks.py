@@ -7,23 +7,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from nona.core.arrays import Floats
-from nona.core.experiments import Key, Listener, Pool, Shares, ThisProcess, do_nothing
+from nona.core.experiments import Key, Pool, RunListener, Shares, ThisProcess, do_nothing
 from nona.core.options import Options
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
 from nona.serverless import metrics
-from nona.serverless.engine.options import OnProgress, RunOptions, ServerlessProgress
+from nona.serverless.engine.options import OnProgress, PlatformRunOptions, ServerlessProgress
 from nona.serverless.engine.run import simulate_serverless
-from nona.serverless.policies.base import Planner
+from nona.serverless.policies.base import PreparedPolicy
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.results import PolicyOutcome
+from nona.serverless.results import ServerlessPolicyResult
 from nona.serverless.study.preparation import prepare_serverless
 
 NO_SOURCES = Sources()
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class PolicyTask:
     """A policy with its options on a scenario; ``run`` says how long, for each of ``replications``.
 
     Replications are numbered from ``run.replication`` on. ``sources`` are those of the scenario's files.
@@ -33,10 +33,10 @@ class Task:
     scenario: Scenario
     policy: str
     options: Options
-    run: RunOptions
+    run: PlatformRunOptions
     replications: int
     sources: Sources = NO_SOURCES
-    planner: Planner | None = None
+    planner: PreparedPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Replication:
 class Done:
     """The result of a task."""
 
-    summary: PolicyOutcome
+    summary: ServerlessPolicyResult
     runs: tuple[Replication, ...]
 
 
@@ -65,7 +65,7 @@ class Done:
 class Tasks:
     """Work that every process receives once; keys are (number of the task, 0)."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[PolicyTask, ...]
     reporting: bool = True
 
     def run(self, key: Key, on_progress: Callable[[ServerlessProgress], None] | None) -> Done:
@@ -98,7 +98,7 @@ class Tasks:
         )
 
 
-def _within(task: Task, number: int, on_progress: OnProgress, run: ServerlessProgress) -> None:
+def _within(task: PolicyTask, number: int, on_progress: OnProgress, run: ServerlessProgress) -> None:
     """Report the progress of one replication as that of its task, without the platform's picture."""
     on_progress(ServerlessProgress(task.policy, number, (number + run.fraction) / task.replications))
 
@@ -107,11 +107,11 @@ TaskPool = Pool[ServerlessProgress, Done]
 
 
 def run_tasks(
-    tasks: Sequence[Task],
+    tasks: Sequence[PolicyTask],
     pool: TaskPool | None = None,
     on_progress: Callable[[float], None] = do_nothing,
 ) -> list[Done]:
-    """The results of the tasks in order, whatever runs them; without a pool this process does.
+    """Return the results of the tasks in order, whatever runs them; without a pool this process does.
 
     ``on_progress`` hears the share of all calls that is done; what it raises ends the work.
     """
@@ -122,5 +122,5 @@ def run_tasks(
     def report(key: Key, progress: ServerlessProgress) -> None:
         on_progress(shares.add(key, progress.fraction))
 
-    by_key = (pool or ThisProcess()).run(Tasks(tuple(tasks)), keys, Listener(report))
+    by_key = (pool or ThisProcess()).run(Tasks(tuple(tasks)), keys, RunListener(report))
     return [by_key[key] for key in keys]

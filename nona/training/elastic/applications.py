@@ -35,12 +35,12 @@ class Split:
     extra: int
 
     def batch(self, gpus: int) -> int:
-        """Samples of one synchronised step on ``gpus`` GPUs: r · m · (a + 1)."""
+        """Return samples of one synchronised step on ``gpus`` GPUs: r · m · (a + 1)."""
         return gpus * self.local * (self.extra + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Batches:
+class BatchSizes:
     """Sizes that an application takes: of a whole batch, and on one GPU; in samples."""
 
     least: int
@@ -49,16 +49,16 @@ class Batches:
     most_local: int
 
     def split(self, batch: float, gpus: int, *, always_extra: bool = False) -> Split:
-        """A batch of about ``batch`` samples on ``gpus`` GPUs.
+        """Return a batch of about ``batch`` samples on ``gpus`` GPUs.
 
         l = ⌈B/r⌉; a = ⌈l/b_max⌉ − 1, at least 1 on a single GPU if B > B₀ (gradient noise is estimated from
         two parts of a batch); m = min(⌈l/(a+1)⌉, ⌊B_max/(r(a+1))⌋).
 
         ``always_extra``: a ≥ 1 on a single GPU whatever B is.
 
-        >>> Batches(128, 4096, 32, 1024).split(2048, 6)
+        >>> BatchSizes(128, 4096, 32, 1024).split(2048, 6)
         Split(local=342, extra=0)
-        >>> Batches(128, 4096, 32, 1024).split(256, 1)
+        >>> BatchSizes(128, 4096, 32, 1024).split(256, 1)
         Split(local=128, extra=1)
 
         Source: Qiao et al., Pollux, OSDI 2021, public simulator.
@@ -84,7 +84,7 @@ class StepTime(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredTimes:
     """Times of one placement: ``local`` (k,) samples on a GPU, ascending; ``times_s`` (k, 2) step, sync."""
 
     local: Floats
@@ -92,7 +92,7 @@ class Measured:
 
 
 def _canonical(counts: Counts) -> Counts:
-    """The lexicographically smallest rotation, by which placements are listed.
+    """Return the lexicographically smallest rotation, by which placements are listed.
 
     >>> _canonical((4, 1, 2))
     (1, 2, 4)
@@ -101,7 +101,7 @@ def _canonical(counts: Counts) -> Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Times:
+class StepTimesOfApplication:
     """The step times of one application.
 
     A placement that was measured is interpolated linearly in the samples on a GPU. Others are interpolated
@@ -113,12 +113,12 @@ class Times:
     """
 
     application: str
-    placements: Mapping[Counts, Measured]
+    placements: Mapping[Counts, MeasuredTimes]
     scalability: Floats
     _known: dict[tuple[Counts, int], StepTime] = field(default_factory=dict, repr=False)
 
     def at(self, counts: Counts, local: int) -> StepTime:
-        """The time of a step on a placement."""
+        """Return the time of a step on a placement."""
         key = (_canonical(counts), local)
         if (step_time := self._known.get(key)) is None:
             step_time = self._known[key] = self._interpolated(*key)
@@ -180,7 +180,7 @@ class Noise(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Application:
+class TrainingApplication:
     """A profiled training task.
 
     ``epochs``: E; a job is complete after them.
@@ -196,8 +196,8 @@ class Application:
     name: str
     task: str
     epochs: int
-    batches: Batches
-    times: Times
+    batches: BatchSizes
+    times: StepTimesOfApplication
     sizes: Ints
     progress: Floats
     iterations: Floats
@@ -233,7 +233,7 @@ class Application:
         return self._along(batch, rows[1]) - self._along(batch, rows[0])
 
     def epoch_iterations(self, batch: int) -> float:
-        """Iterations of an epoch, as many as the first one had."""
+        """Return iterations of an epoch, as many as the first one had."""
         return self._along(batch, self.iterations[:, 0])
 
     def errors(self, batch: int, epochs: int) -> list[float] | None:
@@ -254,7 +254,7 @@ class Application:
         return gain / self.step(counts, split)[0]
 
     def most_at(self, batch: int) -> int:
-        """The most GPUs for a batch: ⌊B / b_min⌋, or the application's own bound."""
+        """Return the most GPUs for a batch: ⌊B / b_min⌋, or the application's own bound."""
         return self.most_gpus or max(1, batch // self.batches.least_local)
 
     def _along(self, batch: int, values: Floats) -> float:

@@ -15,27 +15,27 @@ from nona.core.options import Options
 from nona.core.random_streams import RandomStreams
 from nona.training.elastic import system as elastic_system
 from nona.training.elastic.applications import Counts, Split, StepTime
-from nona.training.elastic.policy import Active, Agent, Answer, ElasticPolicy, Question, Traffic
-from nona.training.elastic.records import Change, ElasticRecords, Points
+from nona.training.elastic.policy import Active, Agent, ElasticPolicy, ElasticTraffic, GpuCounts, TickQuestion
+from nona.training.elastic.records import ElasticRecords, GpuChange, TickRows
 
 
 @dataclass(slots=True)
 class Balancer:
     """Balance of the link's senders in one run."""
 
-    link: elastic_system.Link
+    link: elastic_system.CoreLink
     _senders: tuple[elastic_system.Sender, ...] | None = None
     _link_s: tuple[float, ...] = ()
     _used: tuple[float, ...] = ()
 
-    def spread(self, senders: Mapping[int, elastic_system.Sender]) -> tuple[dict[int, float], Traffic]:
+    def spread(self, senders: Mapping[int, elastic_system.Sender]) -> tuple[dict[int, float], ElasticTraffic]:
         """Seconds of an all-reduce by job, and the traffic that a policy of view N4 sees."""
         chosen = tuple(senders.values())
         if chosen != self._senders:
             link_s, used = elastic_system.balance(self.link, chosen)
             self._senders, self._link_s, self._used = chosen, tuple(link_s.tolist()), tuple(used.tolist())
         service_s = {n: self.link.service_s(sender.size) for n, sender in senders.items()}
-        traffic = Traffic(self.link, dict(zip(senders, self._used, strict=True)), service_s)
+        traffic = ElasticTraffic(self.link, dict(zip(senders, self._used, strict=True)), service_s)
         return dict(zip(senders, self._link_s, strict=True)), traffic
 
 
@@ -198,11 +198,11 @@ class _Run:
         self.planner = policy.prepare(system, options, rng)
         self.jobs = [JobState(job, self.planner.agent(job, n)) for n, job in enumerate(system.jobs)]
         self.balancer = None if system.link is None else Balancer(system.link)
-        self.traffic: Traffic | None = None
+        self.traffic: ElasticTraffic | None = None
         self.now_s, self.came = 0.0, 0
         self.active: list[int] = []
         self.jcts_s: list[float] = []
-        self.changes: list[Change] = []
+        self.changes: list[GpuChange] = []
         self.points: list[tuple[float, int, int, int, float]] = []
         self.ticks: list[tuple[float, int, int]] = []
         self._on_progress, self._told_s = on_progress, time.monotonic()
@@ -280,7 +280,7 @@ class _Run:
     def _ask(self) -> None:
         seen = tuple(self._seen(n) for n in self.active)
         traffic = self.traffic if self.policy.network_view == "N4" else None
-        answer = self.planner.plan(Question(self.now_s, seen, traffic))
+        answer = self.planner.plan(TickQuestion(self.now_s, seen, traffic))
         self._refuse_twice(answer)
         for n in self.active:
             given = answer.given.get(n, ())
@@ -296,9 +296,9 @@ class _Run:
         self, n: int, given: elastic_system.Given, value: float | None, facts: Mapping[str, float]
     ) -> None:
         self.jobs[n].give(given, float(self.system.restart_s))
-        self.changes.append(Change(self.now_s, n, given, value, facts))
+        self.changes.append(GpuChange(self.now_s, n, given, value, facts))
 
-    def _refuse_twice(self, answer: Answer) -> None:
+    def _refuse_twice(self, answer: GpuCounts) -> None:
         used = Counter[int]()
         for given in answer.given.values():
             for share in given:
@@ -346,5 +346,5 @@ class _Run:
             running=ticks[:, 1].astype(np.int64),
             waiting=ticks[:, 2].astype(np.int64),
             changes=tuple(self.changes),
-            points=Points(points[:, 0], job, gpus, batch, points[:, 4]),
+            points=TickRows(points[:, 0], job, gpus, batch, points[:, 4]),
         )

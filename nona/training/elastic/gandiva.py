@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.training.elastic import policy
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
 from nona.training.elastic.system import ElasticJob, ElasticSystem, size_of
@@ -30,7 +30,7 @@ class Timing(policy.FixedBatch):
 
 
 @dataclass
-class Gandiva(policy.Planner):
+class Gandiva(policy.ElasticPlanner):
     """The policy that runs the job with the fewest slices next; a slice that began is finished.
 
     A slice has so many ticks in which the job trains: ticks that are all pause do not count, so that each
@@ -49,7 +49,7 @@ class Gandiva(policy.Planner):
         agent = self._agents[number] = Timing(job)
         return agent
 
-    def plan(self, question: policy.Question) -> policy.Answer:
+    def plan(self, question: policy.TickQuestion) -> policy.GpuCounts:
         """Within slices first, then by slices had, then by arrival; jobs grow while nobody waits."""
         cluster = self.system.cluster
         for active in question.jobs:
@@ -65,7 +65,7 @@ class Gandiva(policy.Planner):
         for active in question.jobs:
             if given.get(active.number, ()) != active.given:
                 self._trains_s[active.number] = question.time_s + self.system.restart_s
-        return policy.Answer(given, slices)
+        return policy.GpuCounts(given, slices)
 
     def _pauses(self, number: int, now_s: float) -> bool:
         return now_s <= self._trains_s.get(number, -1.0)
@@ -75,7 +75,7 @@ class Gandiva(policy.Planner):
         within = part or self._pauses(active.number, now_s)
         return not (active.given and within), had
 
-    def _grow(self, question: policy.Question, wanted: dict[int, int]) -> None:
+    def _grow(self, question: policy.TickQuestion, wanted: dict[int, int]) -> None:
         """Jobs that have grown stay so; others follow by arrival, all of their growth or nothing."""
         free = self.system.cluster.size - sum(wanted.values())
         for active in sorted(question.jobs, key=lambda active: size_of(active.given) <= active.job.gpus):
@@ -96,13 +96,15 @@ POLICY = policy.ElasticPolicy(
     "a slice and the growth are assumed.",
     build=lambda system, options, _: Gandiva(system, *options.values()),
     settings={
-        "slice_ticks": Setting(
+        "slice_ticks": PolicyOption(
             10, "ticks of a turn; those that a restart takes whole do not count", least=1, most=10_000
         ),
-        "migrate": Setting(True, "move jobs to fewer nodes where there is room"),
-        "grow": Setting(True, "jobs use idle GPUs while nobody waits, as long as their own steps get faster"),
+        "migrate": PolicyOption(True, "move jobs to fewer nodes where there is room"),
+        "grow": PolicyOption(
+            True, "jobs use idle GPUs while nobody waits, as long as their own steps get faster"
+        ),
     },
     network_view="N2",
-    look=Look("#d0588f", "longdash", "cross"),
+    look=ChartStyle("#d0588f", "longdash", "cross"),
     value="slices had",
 )

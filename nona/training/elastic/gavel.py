@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from nona.allocation.problem import Problem
+from nona.allocation.problem import AllocationProblem
 from nona.allocation.registry import POLICIES
 from nona.core.arrays import Floats
 from nona.core.errors import SimulationError
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.training.elastic import policy
 from nona.training.elastic.system import ElasticSystem
 from nona.training.mechanism import Ledger, select
@@ -37,7 +37,7 @@ class _Alone:
 
 
 @dataclass
-class Gavel(policy.Planner):
+class Gavel(policy.ElasticPlanner):
     """A round lasts ``round_s``; the policy is asked when jobs came or left, at most every ``gap_s``."""
 
     system: ElasticSystem
@@ -54,10 +54,10 @@ class Gavel(policy.Planner):
     _left: dict[int, float] = field(default_factory=dict)
     _equal: dict[int, float] = field(default_factory=dict)
 
-    def plan(self, question: policy.Question) -> policy.Answer:
+    def plan(self, question: policy.TickQuestion) -> policy.GpuCounts:
         """Answer: between rounds all jobs keep their GPUs, and new ones wait."""
         if question.time_s < self._next_s - EDGE_S:
-            return policy.Answer({active.number: active.given for active in question.jobs}, {})
+            return policy.GpuCounts({active.number: active.given for active in question.jobs}, {})
         self._next_s = question.time_s + self.round_s
         self._follow(question)
         if self._dirty and (self._asked_s is None or question.time_s - self._asked_s >= self.gap_s - EDGE_S):
@@ -69,9 +69,9 @@ class Gavel(policy.Planner):
         for c in chosen:
             self.ledger.book(c.row, 0, self.round_s)
         wanted = {n: self.system.jobs[n].gpus for n in runs}
-        return policy.Answer(policy.place(self.system.cluster, question.jobs, wanted), values)
+        return policy.GpuCounts(policy.place(self.system.cluster, question.jobs, wanted), values)
 
-    def _follow(self, question: policy.Question) -> None:
+    def _follow(self, question: policy.TickQuestion) -> None:
         present = frozenset(active.number for active in question.jobs)
         if gone := self._present - present:
             self.ledger.leave(set(gone))
@@ -81,7 +81,7 @@ class Gavel(policy.Planner):
         self._dirty |= bool(gone or came)
         self._present = present
 
-    def _ask(self, question: policy.Question) -> None:
+    def _ask(self, question: policy.TickQuestion) -> None:
         problem = self._problem(question.jobs)
         answer = POLICIES[self.name].prepare({})(problem)
         numbers = [active.number for active in question.jobs]
@@ -89,7 +89,7 @@ class Gavel(policy.Planner):
         self.ledger.reset((tuple(numbers[i] for i in row) for row in answer.rows), answer.shares, since)
         self._asked_s, self._dirty = question.time_s, False
 
-    def _problem(self, jobs: Sequence[policy.Active]) -> Problem:
+    def _problem(self, jobs: Sequence[policy.Active]) -> AllocationProblem:
         numbers = [active.number for active in jobs]
         rates = self.rates[numbers]
         left = np.array([_left(active) for active in jobs])
@@ -99,7 +99,7 @@ class Gavel(policy.Planner):
         equal = rates[:, 0] * size / np.maximum(len(jobs) * workers, size)
         self._left = dict(zip(numbers, left.tolist(), strict=True))
         self._equal = dict(zip(numbers, equal.tolist(), strict=True))
-        return Problem(
+        return AllocationProblem(
             types=("gpu",),
             gpus=np.array([size]),
             names=tuple(active.job.name for active in jobs),
@@ -152,11 +152,11 @@ POLICY = policy.ElasticPolicy(
     "Remaining steps are known by whole epochs; a restart costs what it costs here.",
     build=_build,
     settings={
-        "policy": Setting("max-min-fairness", f"one of {', '.join(CHOICES)}", words=CHOICES),
-        "round_ticks": Setting(6, "ticks of a round; Gavel's 360 s are 6", least=1, most=10_000),
-        "reallocation_s": Setting(1920.0, "least time between two answers of the policy"),
+        "policy": PolicyOption("max-min-fairness", f"one of {', '.join(CHOICES)}", words=CHOICES),
+        "round_ticks": PolicyOption(6, "ticks of a round; Gavel's 360 s are 6", least=1, most=10_000),
+        "reallocation_s": PolicyOption(1920.0, "least time between two answers of the policy"),
     },
     network_view="N0",
-    look=Look("#1f6fd0", "dot", "square-x"),
+    look=ChartStyle("#1f6fd0", "dot", "square-x"),
     value="share of time",
 )

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.training.elastic import policy
 from nona.training.elastic.system import ElasticSystem
 
 
 @dataclass(frozen=True)
-class Fifo(policy.Planner):
+class Fifo(policy.ElasticPlanner):
     """The first that does not fit makes all behind it wait."""
 
     system: ElasticSystem
 
-    def plan(self, question: policy.Question) -> policy.Answer:
+    def plan(self, question: policy.TickQuestion) -> policy.GpuCounts:
         """Place the jobs that fit, by arrival."""
         wanted = policy.first_fit(self.system.cluster, question.jobs, blocking=True)
-        return policy.Answer(policy.place(self.system.cluster, question.jobs, wanted), {})
+        return policy.GpuCounts(policy.place(self.system.cluster, question.jobs, wanted), {})
 
 
 @dataclass(frozen=True)
-class Sjf(policy.Planner):
+class Sjf(policy.ElasticPlanner):
     """Known remaining times on the GPUs asked for; longer jobs are preempted."""
 
     system: ElasticSystem
 
-    def plan(self, question: policy.Question) -> policy.Answer:
+    def plan(self, question: policy.TickQuestion) -> policy.GpuCounts:
         """Place the jobs that fit, shortest first; equal ones by arrival."""
         left = {
             active.number: policy.alone_s(self.system.cluster, active.job, active.epoch)
@@ -35,7 +35,7 @@ class Sjf(policy.Planner):
         }
         order = sorted(question.jobs, key=lambda active: left[active.number])
         wanted = policy.first_fit(self.system.cluster, order)
-        return policy.Answer(policy.place(self.system.cluster, question.jobs, wanted), left)
+        return policy.GpuCounts(policy.place(self.system.cluster, question.jobs, wanted), left)
 
 
 FIFO = policy.ElasticPolicy(
@@ -46,7 +46,7 @@ FIFO = policy.ElasticPolicy(
     adaptation="",
     build=lambda system, _, __: Fifo(system),
     network_view="N0",
-    look=Look("#8390a6", "longdashdot", "square"),
+    look=ChartStyle("#8390a6", "longdashdot", "square"),
 )
 
 SJF = policy.ElasticPolicy(
@@ -57,6 +57,6 @@ SJF = policy.ElasticPolicy(
     adaptation="Remaining times are known: true step times and remaining iterations, by whole epochs.",
     build=lambda system, _, __: Sjf(system),
     network_view="N0",
-    look=Look("#3f8fd6", "solid", "diamond"),
+    look=ChartStyle("#3f8fd6", "solid", "diamond"),
     value="seconds left",
 )

@@ -13,31 +13,31 @@ import scipy
 
 from nona.core.arrays import Floats
 from nona.core.errors import SimulationError
-from nona.core.options import Setting
-from nona.core.registry import Look
-from nona.training.elastic.applications import Application, Counts, Noise, Split, StepTime
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
+from nona.training.elastic.applications import Counts, Noise, Split, StepTime, TrainingApplication
 from nona.training.elastic.policy import (
     Active,
     Agent,
-    Answer,
+    ElasticPlanner,
     ElasticPolicy,
+    ElasticTraffic,
     FixedBatch,
-    Planner,
-    Question,
-    Traffic,
+    GpuCounts,
+    TickQuestion,
     compact,
     of_jobs,
     pack,
     place,
 )
-from nona.training.elastic.system import Cluster, ElasticJob, ElasticSystem, ring_bytes
+from nona.training.elastic.system import ElasticCluster, ElasticJob, ElasticSystem, ring_bytes
 
 LEAST_EPOCHS = 3
 FLOORS = np.linspace(0.0, 0.99, 34)
 """β2 as parts of the least error."""
 
 
-class Curve(NamedTuple):
+class LossCurve(NamedTuple):
     """l(k) = 1/(β0·k + β1) + β2 after epoch k, from 1."""
 
     beta0: float
@@ -48,8 +48,8 @@ class Curve(NamedTuple):
         return 1.0 / (self.beta0 * epoch + self.beta1) + self.beta2
 
 
-def fit_curve(errors: Sequence[float]) -> Curve | None:
-    """The curve with the least squares to the errors after each epoch; ``None`` if they do not fall.
+def fit_curve(errors: Sequence[float]) -> LossCurve | None:
+    """Return the curve with the least squares to the errors after each epoch; ``None`` if they do not fall.
 
     For each of a grid of β2, β0 and β1 are found by non-negative least squares on 1/(l − β2), in which they
     are linear.
@@ -68,7 +68,7 @@ def fit_curve(errors: Sequence[float]) -> Curve | None:
         if beta0 > 0:
             squares = float(((1.0 / (rows @ (beta0, beta1)) + floor - values) ** 2).sum())
             if squares < least:
-                curve, least = Curve(float(beta0), float(beta1), float(floor)), squares
+                curve, least = LossCurve(float(beta0), float(beta1), float(floor)), squares
     return curve
 
 
@@ -94,24 +94,24 @@ def remaining_epochs(errors: Sequence[float], declared: int, threshold: float) -
     return min(max(end - done, 1.0), float(max(2 * declared - done, 1)))
 
 
-class Shape(NamedTuple):
+class GpuShape(NamedTuple):
     """``nodes`` p and ``gpus`` w."""
 
     nodes: int
     gpus: int
 
 
-def _row(batch: int, at: Shape) -> tuple[float, ...]:
+def _row(batch: int, at: GpuShape) -> tuple[float, ...]:
     return (batch / at.gpus, 1.0, at.gpus / at.nodes, float(at.gpus), float(at.nodes))
 
 
-def fit_step(batch: int, measured_s: Mapping[Shape, float]) -> Floats:
+def fit_step(batch: int, measured_s: Mapping[GpuShape, float]) -> Floats:
     """(5,) θ ≥ 0 of 1/f(p, w) = θ0·B/w + θ1 + θ2·w/p + θ3·w + θ4·p, by non-negative least squares.
 
     ``batch``: B, samples of a step on all GPUs.
     ``measured_s``: seconds of a step by nodes and GPUs.
 
-    >>> fit_step(100, {Shape(1, w): 0.02 * 100 / w + 0.5 for w in (1, 2, 4)}).round(6).tolist()[:2]
+    >>> fit_step(100, {GpuShape(1, w): 0.02 * 100 / w + 0.5 for w in (1, 2, 4)}).round(6).tolist()[:2]
     [0.02, 0.5]
 
     Source: Peng et al., Optimus, EuroSys 2018, section 3.2 (recollected). There p are parameter servers;
@@ -124,7 +124,7 @@ def fit_step(batch: int, measured_s: Mapping[Shape, float]) -> Floats:
     return theta
 
 
-def step_s(params: Floats, batch: int, at: Shape) -> float:
+def step_s(params: Floats, batch: int, at: GpuShape) -> float:
     """1/f: seconds of a step."""
     return float(params @ np.array(_row(batch, at)))
 
@@ -139,12 +139,12 @@ class Estimates(ABC):
     def agent(self, job: ElasticJob, number: int) -> Agent:
         return FixedBatch(job)
 
-    def see(self, traffic: Traffic | None) -> None:  # noqa: B027
+    def see(self, traffic: ElasticTraffic | None) -> None:  # noqa: B027
         """The link now, if anybody looks at it."""
 
     @abstractmethod
     def left(self, active: Active) -> float:
-        """Iterations left."""
+        """Return iterations left."""
 
     @abstractmethod
     def step_s(self, active: Active, gpus: int) -> float:
@@ -152,13 +152,13 @@ class Estimates(ABC):
 
 
 @dataclass
-class Known(Estimates):
+class TrueEstimates(Estimates):
     """True step times and remaining iterations: the oracle of Pollux's public simulator.
 
     A batch on one GPU always has two parts.
     """
 
-    cluster: Cluster
+    cluster: ElasticCluster
     _seconds: dict[tuple[str, int], list[float]] = field(default_factory=dict)
 
     def left(self, active: Active) -> float:
@@ -171,7 +171,7 @@ class Known(Estimates):
             times_s.append(self._computed(application, batch, len(times_s) + 1))
         return times_s[gpus - 1]
 
-    def _computed(self, application: Application, batch: int, gpus: int) -> float:
+    def _computed(self, application: TrainingApplication, batch: int, gpus: int) -> float:
         counts = compact(self.cluster, gpus)
         return application.step(counts, application.batches.split(batch, gpus, always_extra=True))[0]
 
@@ -180,12 +180,12 @@ class Known(Estimates):
 class Measuring(FixedBatch):
     """The batch size that the user chose; keeps the first time of each number of nodes and GPUs."""
 
-    cluster: Cluster
-    measured_s: dict[Shape, float] = field(default_factory=dict)
+    cluster: ElasticCluster
+    measured_s: dict[GpuShape, float] = field(default_factory=dict)
     _params: Floats | None = None
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
-        at = Shape(len(counts), sum(counts))
+        at = GpuShape(len(counts), sum(counts))
         if at not in self.measured_s:
             self.measured_s[at] = time.step_s + split.extra * (time.step_s - time.sync_s)
             self._params = None
@@ -195,23 +195,23 @@ class Measuring(FixedBatch):
         if self._params is None:
             self._try()
             self._params = fit_step(self.job.batch, self.measured_s)
-        return step_s(self._params, self.job.batch, Shape(len(compact(self.cluster, gpus)), gpus))
+        return step_s(self._params, self.job.batch, GpuShape(len(compact(self.cluster, gpus)), gpus))
 
     def _try(self) -> None:
         application = self.job.application
         most = min(application.most_at(self.job.batch), self.cluster.size)
         for gpus in (tried for tried in TRIED if tried <= most):
             counts = compact(self.cluster, gpus)
-            if Shape(len(counts), gpus) not in self.measured_s:
+            if GpuShape(len(counts), gpus) not in self.measured_s:
                 seconds, _ = application.step(counts, self.split(counts))
-                self.measured_s[Shape(len(counts), gpus)] = seconds
+                self.measured_s[GpuShape(len(counts), gpus)] = seconds
 
 
 @dataclass
 class Fitted(Estimates):
     """Step times by non-negative least squares, remaining epochs by the curve of the errors."""
 
-    cluster: Cluster
+    cluster: ElasticCluster
     threshold: float
     _agents: dict[int, Measuring] = field(default_factory=dict)
     _left: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -240,7 +240,7 @@ class Fitted(Estimates):
 
 
 @dataclass
-class Optimus(Planner):
+class Optimus(ElasticPlanner):
     """Marginal gains by estimates, every ``every`` ticks; in between all keep what they have.
 
     ``most_nodes``: no more GPUs than these have, 0: any; ``compact``: jobs move to fewer nodes; ``ahead``: a
@@ -258,15 +258,15 @@ class Optimus(Planner):
     def agent(self, job: ElasticJob, number: int) -> Agent:
         return self.estimates.agent(job, number)
 
-    def plan(self, question: Question) -> Answer:
+    def plan(self, question: TickQuestion) -> GpuCounts:
         """Divide all GPUs again, or keep the present ones."""
         self.estimates.see(question.traffic)
         if question.time_s < self._next_s:
-            return Answer({active.number: active.given for active in question.jobs}, {})
+            return GpuCounts({active.number: active.given for active in question.jobs}, {})
         self._next_s = question.time_s + self.every * self.system.tick_s
         return self._divided(question)
 
-    def _divided(self, question: Question) -> Answer:
+    def _divided(self, question: TickQuestion) -> GpuCounts:
         """One GPU each while there are some, then one at a time to the largest gain; few GPUs place first."""
         cluster, jobs = self.system.cluster, question.jobs
         given = [1 if place < cluster.size else 0 for place in range(len(jobs))]
@@ -292,7 +292,7 @@ class Optimus(Planner):
             "iterations left": of_jobs(jobs, left),
         }
         placed = (pack if self.compact else place)(cluster, jobs, wanted)
-        return Answer(placed, of_jobs(jobs, more), facts)
+        return GpuCounts(placed, of_jobs(jobs, more), facts)
 
     def _gain(self, active: Active, gpus: int, left: float, free: int) -> float:
         """Seconds that one more GPU saves: (θ(r) − θ(r+1)) · remaining iterations."""
@@ -310,7 +310,7 @@ class Optimus(Planner):
         return min(range(1, most + 1), key=lambda gpus: self.estimates.step_s(active, gpus), default=0)
 
 
-EVERY_TICKS = Setting(
+EVERY_TICKS = PolicyOption(
     1,
     "ticks between two divisions of the GPUs; the paper's 10 minutes (recollected) are 10",
     least=1,
@@ -320,7 +320,7 @@ EVERY_TICKS = Setting(
 
 def _build(system: ElasticSystem, options: Mapping[str, Any], _: np.random.Generator) -> Optimus:
     fitted, threshold, every, most, compact = options.values()
-    estimates = Fitted(system.cluster, threshold) if fitted else Known(system.cluster)
+    estimates = Fitted(system.cluster, threshold) if fitted else TrueEstimates(system.cluster)
     return Optimus(system, estimates, every, most, compact)
 
 
@@ -334,10 +334,10 @@ POLICY = ElasticPolicy(
     "stand for parameter servers, and a job is tried on 1, 2, 4, 8 and 16 GPUs before it starts, at no cost.",
     build=_build,
     settings={
-        "fitted": Setting(
+        "fitted": PolicyOption(
             False, "fit step times by non-negative least squares, and remaining epochs to the errors so far"
         ),
-        "threshold": Setting(
+        "threshold": PolicyOption(
             0.001,
             "fitted: a job is done when its error falls by less than this part of its first error in an "
             "epoch (assumed)",
@@ -345,28 +345,30 @@ POLICY = ElasticPolicy(
             most=1.0,
         ),
         "every_ticks": EVERY_TICKS,
-        "most_nodes": Setting(
+        "most_nodes": PolicyOption(
             0, "no more GPUs than so many nodes have: less on the network; 0: any number", most=1024
         ),
-        "compact": Setting(False, "as few nodes for each job as there is room for, moving jobs to fewer"),
+        "compact": PolicyOption(
+            False, "as few nodes for each job as there is room for, moving jobs to fewer"
+        ),
     },
     network_view="N2",
-    look=Look("#c9713a", "dash", "triangle-up"),
+    look=ChartStyle("#c9713a", "dash", "triangle-up"),
     value="seconds that one more GPU would save",
 )
 
 
 @dataclass
-class Linked(Known):
+class Linked(TrueEstimates):
     """Known step times, longer by the link's part beyond the measured synchronising.
 
     The background and the present load of other jobs are known too. Without a link it is ``Known``.
     """
 
-    traffic: Traffic | None = None
+    traffic: ElasticTraffic | None = None
     _link_s: dict[tuple[int, int], float] = field(default_factory=dict)
 
-    def see(self, traffic: Traffic | None) -> None:
+    def see(self, traffic: ElasticTraffic | None) -> None:
         self.traffic = traffic
         self._link_s.clear()
 
@@ -404,6 +406,6 @@ LINKED = ElasticPolicy(
     build=_linked,
     settings={"every_ticks": EVERY_TICKS},
     network_view="N4",
-    look=Look("#b8860b", "solid", "triangle-right"),
+    look=ChartStyle("#b8860b", "solid", "triangle-right"),
     value="seconds that one more GPU would save",
 )

@@ -12,7 +12,15 @@ import numpy as np
 from nona.core.options import Options
 from nona.core.registry import Strategy
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
-from nona.training.elastic.system import Cluster, ElasticJob, ElasticSystem, Given, Link, Share, size_of
+from nona.training.elastic.system import (
+    CoreLink,
+    ElasticCluster,
+    ElasticJob,
+    ElasticSystem,
+    Given,
+    NodeShare,
+    size_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +41,16 @@ class Active:
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class ElasticTraffic:
     """The link, and by job its utilisation and the seconds that one of its messages takes alone."""
 
-    link: Link
+    link: CoreLink
     load: Mapping[int, float]
     service_s: Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TickQuestion:
     """Question about the GPUs of each job during the next tick; ``jobs`` are in order of arrival.
 
     ``traffic``: on the link during the last tick; only for policies of network view N4.
@@ -50,7 +58,7 @@ class Question:
 
     time_s: float
     jobs: tuple[Active, ...]
-    traffic: Traffic | None = None
+    traffic: ElasticTraffic | None = None
 
 
 def of_jobs(jobs: Iterable[Active], values: Iterable[float]) -> dict[int, float]:
@@ -59,7 +67,7 @@ def of_jobs(jobs: Iterable[Active], values: Iterable[float]) -> dict[int, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GpuCounts:
     """GPUs by the job's number, in the order of giving; others get none. ``values``: why, by job.
 
     ``facts``: what else the policy knew of jobs: what a figure is → job → figure.
@@ -78,13 +86,13 @@ class Agent(Protocol):
     """Chooses the batch size of one job, and sees its measurements."""
 
     def split(self, counts: Counts) -> Split:
-        """The batch on these GPUs; asked when they change, and after each tick and epoch."""
+        """Return the batch on these GPUs; asked when they change, and after each tick and epoch."""
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
         """Take in the measured time of a step, and the gradient's noise."""
 
 
-class Planner(ABC):
+class ElasticPlanner(ABC):
     """A policy in one run; may remember what it was asked before."""
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
@@ -92,8 +100,8 @@ class Planner(ABC):
         return FixedBatch(job)
 
     @abstractmethod
-    def plan(self, question: Question) -> Answer:
-        """The GPUs of every job."""
+    def plan(self, question: TickQuestion) -> GpuCounts:
+        """Return the GPUs of every job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,13 +113,16 @@ class ElasticPolicy(Strategy):
         its generator belongs to the run.
     """
 
-    build: Callable[[ElasticSystem, Mapping[str, Any], np.random.Generator], Planner]
+    build: Callable[[ElasticSystem, Mapping[str, Any], np.random.Generator], ElasticPlanner]
     network_view: str
     value: str = ""
     drawn: bool = False
 
-    def prepare(self, system: ElasticSystem, options: Options, rng: np.random.Generator) -> Planner:
-        """The planner of a run; raises :class:`~nona.core.errors.SimulationError` for a wrong option."""
+    def prepare(self, system: ElasticSystem, options: Options, rng: np.random.Generator) -> ElasticPlanner:
+        """Return the planner of a run.
+
+        Raises :class:`~nona.core.errors.SimulationError` for a wrong option.
+        """
         return self.build(system, self.chosen(options), rng)
 
 
@@ -128,18 +139,18 @@ class FixedBatch:
         """Nothing is learnt."""
 
 
-def compact(cluster: Cluster, gpus: int) -> Counts:
+def compact(cluster: ElasticCluster, gpus: int) -> Counts:
     """GPUs on as few nodes as possible, full ones first.
 
-    >>> compact(Cluster(16, 4), 6)
+    >>> compact(ElasticCluster(16, 4), 6)
     (4, 2)
     """
     full, rest = divmod(gpus, cluster.gpus)
     return (cluster.gpus,) * full + ((rest,) if rest else ())
 
 
-def first_fit(cluster: Cluster, jobs: Iterable[Active], *, blocking: bool = False) -> dict[int, int]:
-    """The GPUs that jobs ask for, in order, as long as they are free; others get none.
+def first_fit(cluster: ElasticCluster, jobs: Iterable[Active], *, blocking: bool = False) -> dict[int, int]:
+    """Return the GPUs that jobs ask for, in order, as long as they are free; others get none.
 
     ``blocking``: whether nobody comes after the first one that does not fit.
     """
@@ -153,7 +164,7 @@ def first_fit(cluster: Cluster, jobs: Iterable[Active], *, blocking: bool = Fals
     return wanted
 
 
-def place(cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -> dict[int, Given]:
+def place(cluster: ElasticCluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -> dict[int, Given]:
     """Jobs with an unchanged number keep their GPUs; others take the freest nodes.
 
     In the order of ``wanted``, a job takes as many GPUs as it needs and are free from the node with most free
@@ -166,7 +177,7 @@ def place(cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -
 
 
 def _kept(
-    cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]
+    cluster: ElasticCluster, jobs: Iterable[Active], wanted: Mapping[int, int]
 ) -> tuple[list[int], dict[int, Given]]:
     """Free GPUs of each node, and the GPUs of jobs whose number is unchanged."""
     free, had = [cluster.gpus] * cluster.nodes, {job.number: job.given for job in jobs}
@@ -178,18 +189,18 @@ def _kept(
 
 def _taken(free: list[int], count: int, tight: bool = False) -> Given:
     """From the freest nodes; ``tight``: from the node with fewest that are enough, if there is one."""
-    shares: list[Share] = []
+    shares: list[NodeShare] = []
     while count:
         enough = [node for node, gpus in enumerate(free) if gpus >= count] if tight else []
         node = min(enough, key=free.__getitem__) if enough else max(range(len(free)), key=free.__getitem__)
         taken = min(free[node], count)
         free[node] -= taken
         count -= taken
-        shares.append(Share(node, taken))
+        shares.append(NodeShare(node, taken))
     return tuple(shares)
 
 
-def pack(cluster: Cluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -> dict[int, Given]:
+def pack(cluster: ElasticCluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -> dict[int, Given]:
     """Place each job on as few nodes as there is room for, and move jobs to fewer nodes.
 
     Jobs with an unchanged number keep their GPUs. The others, most GPUs first, take the node with the fewest
@@ -218,7 +229,7 @@ def _change(free: list[int], given: Given, sign: int) -> None:
         free[node] += sign * gpus
 
 
-def alone_s(cluster: Cluster, job: ElasticJob, epoch: int = 0) -> float:
+def alone_s(cluster: ElasticCluster, job: ElasticJob, epoch: int = 0) -> float:
     """Seconds left from an epoch on: remaining iterations times those of a step on as few nodes as possible.
 
     Both are as measured, so this is an oracle; iterations count by whole epochs.
@@ -226,7 +237,7 @@ def alone_s(cluster: Cluster, job: ElasticJob, epoch: int = 0) -> float:
     return step_alone_s(cluster, job) * job.application.remaining_iterations(job.batch, epoch)
 
 
-def step_alone_s(cluster: Cluster, job: ElasticJob) -> float:
+def step_alone_s(cluster: ElasticCluster, job: ElasticJob) -> float:
     """Seconds of a step on as few nodes as possible."""
     split = job.application.batches.split(job.batch, job.gpus)
     return job.application.step(compact(cluster, job.gpus), split)[0]

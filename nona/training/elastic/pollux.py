@@ -10,14 +10,22 @@ import numpy as np
 from numpy.random import Generator
 
 from nona.core.arrays import Floats, Ints
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
-from nona.training.elastic.policy import Active, Agent, Answer, ElasticPolicy, Planner, Question, of_jobs
-from nona.training.elastic.system import ElasticJob, ElasticSystem, Given, Share
+from nona.training.elastic.policy import (
+    Active,
+    Agent,
+    ElasticPlanner,
+    ElasticPolicy,
+    GpuCounts,
+    TickQuestion,
+    of_jobs,
+)
+from nona.training.elastic.system import ElasticJob, ElasticSystem, Given, NodeShare
 
 if TYPE_CHECKING:
-    from nona.training.elastic.pollux_search import Effort, Jobs, Matrix
+    from nona.training.elastic.pollux_search import ElasticJobs, Matrix, SearchSize
 
 
 @dataclass(slots=True)
@@ -51,7 +59,7 @@ class TunedBatch:
         return min(max(2 * self.largest, 1), self.size, own)
 
     def split(self, counts: Counts) -> Split:
-        """The batch size of the largest goodput on these GPUs; an application's fixed one stays."""
+        """Return the batch size of the largest goodput on these GPUs; an application's fixed one stays."""
         from nona.training.elastic.pollux_goodput import best_batch
 
         application, gpus = self.job.application, sum(counts)
@@ -109,11 +117,11 @@ DELAY_S = 30.0  # what the policy believes that a restart costs
 
 
 @dataclass
-class Pollux(Planner):
+class Pollux(ElasticPlanner):
     """Searches from the front of the last tick's search."""
 
     system: ElasticSystem
-    effort: Effort
+    effort: SearchSize
     rng: Generator
     _agents: dict[int, TunedBatch] = field(default_factory=dict)
     _last: dict[int, Matrix] = field(default_factory=dict)
@@ -124,8 +132,8 @@ class Pollux(Planner):
         agent = self._agents[number] = TunedBatch(job, cluster.gpus, cluster.size)
         return agent
 
-    def plan(self, question: Question) -> Answer:
-        """The best by the first objective of the search's last front."""
+    def plan(self, question: TickQuestion) -> GpuCounts:
+        """Return the best by the first objective of the search's last front."""
         from nona.training.elastic.pollux_search import evolve
 
         seen = sorted(question.jobs, key=lambda active: (active.gpu_s, active.job.arrival_s))
@@ -145,10 +153,10 @@ class Pollux(Planner):
             "most GPUs so far allowed": of_jobs(seen, jobs.most),
             "part of its speed kept after a restart": of_jobs(seen, jobs.kept),
         }
-        return Answer(given, speed, facts)
+        return GpuCounts(given, speed, facts)
 
-    def _jobs(self, seen: list[Active]) -> Jobs:
-        from nona.training.elastic.pollux_search import Jobs
+    def _jobs(self, seen: list[Active]) -> ElasticJobs:
+        from nona.training.elastic.pollux_search import ElasticJobs
 
         cluster = self.system.cluster
         base = np.zeros((len(seen), cluster.nodes), np.int8)
@@ -160,15 +168,15 @@ class Pollux(Planner):
         kept = [
             max(active.age_s - DELAY_S * active.restarts, 0.0) / (active.age_s + DELAY_S) for active in seen
         ]
-        return Jobs(
+        return ElasticJobs(
             base,
             np.stack([agent.speedups(fair, cluster.size) for agent in agents]),
             np.array(kept),
             np.array([agent.most_gpus for agent in agents]),
         )
 
-    def _first(self, seen: list[Active], jobs: Jobs) -> Matrix:
-        """The last front, without jobs that left and with nothing for those that came."""
+    def _first(self, seen: list[Active], jobs: ElasticJobs) -> Matrix:
+        """Return the last front, without jobs that left and with nothing for those that came."""
         if not self._last:
             return jobs.base[None]
         solutions = np.zeros((self._count, *jobs.base.shape), np.int8)
@@ -179,14 +187,14 @@ class Pollux(Planner):
 
 
 def _given(row: Matrix) -> Given:
-    return tuple(Share(int(node), int(row[node])) for node in np.flatnonzero(row))
+    return tuple(NodeShare(int(node), int(row[node])) for node in np.flatnonzero(row))
 
 
 def _build(system: ElasticSystem, options: Mapping[str, Any], rng: Generator) -> Pollux:
-    from nona.training.elastic.pollux_search import Effort
+    from nona.training.elastic.pollux_search import SearchSize
 
     population, generations, avoid = options.values()
-    return Pollux(system, Effort(population, generations, system.cluster.gpus, avoid), rng)
+    return Pollux(system, SearchSize(population, generations, system.cluster.gpus, avoid), rng)
 
 
 POLICY = ElasticPolicy(
@@ -197,12 +205,12 @@ POLICY = ElasticPolicy(
     adaptation="The search is our own NSGA-II with that simulator's operators; seeded.",
     build=_build,
     settings={
-        "population": Setting(100, "solutions of a generation", least=2, most=1000),
-        "generations": Setting(100, "generations of a search, one search a tick", least=2, most=1000),
-        "avoid_interference": Setting(True, "at most one job that is on several nodes on each node"),
+        "population": PolicyOption(100, "solutions of a generation", least=2, most=1000),
+        "generations": PolicyOption(100, "generations of a search, one search a tick", least=2, most=1000),
+        "avoid_interference": PolicyOption(True, "at most one job that is on several nodes on each node"),
     },
     network_view="N2",
     drawn=True,
-    look=Look("#0f9b8e", "solid", "circle"),
+    look=ChartStyle("#0f9b8e", "solid", "circle"),
     value="believed speed-up over an equal share",
 )

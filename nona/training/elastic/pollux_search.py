@@ -179,7 +179,7 @@ def _crowding(values: Floats, front: Ints, orders: Ints) -> Floats:
 
 
 def survivors(values: Floats, count: int) -> Ints:
-    """The best ``count`` places: by front, of one front by crowding distance, largest first."""
+    """Return the best ``count`` places: by front, of one front by crowding distance, largest first."""
     front = fronts(values)
     return np.lexsort((-crowding(values, front), front))[:count]
 
@@ -189,7 +189,7 @@ LEAST = 1e-3  # added to a speed-up, so that one of 0 has a value
 TRIES = 100  # at filling a generation with solutions that are all different
 
 
-class Jobs(NamedTuple):
+class ElasticJobs(NamedTuple):
     """The J jobs as the search sees them.
 
     ``base`` (J, N) their GPUs now; ``speedups`` (J, 2, R + 1) by GPUs, on one node and on several; ``kept``
@@ -202,7 +202,7 @@ class Jobs(NamedTuple):
     most: Ints
 
 
-class Effort(NamedTuple):
+class SearchSize(NamedTuple):
     """``population`` solutions, ``generations`` with the first; ``gpus`` of a node; ``avoid``: see repair."""
 
     population: int
@@ -212,7 +212,7 @@ class Effort(NamedTuple):
 
 
 @compiled
-def value_of(state: Matrix, jobs: Jobs, gpus: int) -> tuple[float, float]:
+def value_of(state: Matrix, jobs: ElasticJobs, gpus: int) -> tuple[float, float]:
     """[mean 1/(s·q/g + 0.001)]⁻¹, and Σ s over the GPUs of the nodes in use; g: GPUs of a node.
 
     q: what a restart leaves of a job's speed; 1 if its GPUs stay.
@@ -237,8 +237,8 @@ def value_of(state: Matrix, jobs: Jobs, gpus: int) -> tuple[float, float]:
     return count / unfairness, total / max(active, 1)
 
 
-def evolve(first: Matrix, jobs: Jobs, effort: Effort, rng: Generator) -> tuple[Matrix, Floats]:
-    """The front of the last generation, (F, J, N), and its two objectives, (F, 2).
+def evolve(first: Matrix, jobs: ElasticJobs, effort: SearchSize, rng: Generator) -> tuple[Matrix, Floats]:
+    """Return the front of the last generation, (F, J, N), and its two objectives, (F, 2).
 
     ``first``: (P, J, N) solutions to begin with. What is done once per generation is left to NumPy: compiled,
     it would take longer than the search.
@@ -265,8 +265,8 @@ def _founded(
     states: Matrix,
     values: Floats,
     marks: Marks,
-    jobs: Jobs,
-    effort: Effort,
+    jobs: ElasticJobs,
+    effort: SearchSize,
     rng: Generator,
 ) -> int:
     """Take in the solutions to begin with; return how many differ."""
@@ -285,8 +285,8 @@ def _with_children(
     marks: Marks,
     parents: int,
     far: Floats,
-    jobs: Jobs,
-    effort: Effort,
+    jobs: ElasticJobs,
+    effort: SearchSize,
     rng: Generator,
 ) -> int:
     """Add children of the ``parents`` solutions, which have ``far`` around them; return the number of all."""
@@ -335,7 +335,7 @@ def _tournament(values: Floats, far: Floats, count: int, rng: Generator) -> int:
 
 
 @compiled
-def _enter(states: Matrix, values: Floats, marks: Marks, at: int, jobs: Jobs, gpus: int) -> int:
+def _enter(states: Matrix, values: Floats, marks: Marks, at: int, jobs: ElasticJobs, gpus: int) -> int:
     """Value the solution at ``at``; 0 if one before it is equal, else 1."""
     mark = np.uint64(14695981039346656037)
     for entry in states[at].flat:

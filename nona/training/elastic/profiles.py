@@ -10,8 +10,14 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from nona.core.errors import ScenarioError
-from nona.training.elastic.applications import Application, Batches, Counts, Measured, Times
-from nona.training.rows import Line, TextTable
+from nona.training.elastic.applications import (
+    BatchSizes,
+    Counts,
+    MeasuredTimes,
+    StepTimesOfApplication,
+    TrainingApplication,
+)
+from nona.training.rows import TableRow, TextTable
 
 MOST_ROWS = 200_000
 MOST_BATCH = 10**9
@@ -22,7 +28,7 @@ MOST_SECONDS = 1e6
 MOST_FIGURE = 1e300
 
 
-class Tables(NamedTuple):
+class ProfileFiles(NamedTuple):
     """The four files of profiles. Columns as in ``applications.csv`` and so on, which ship."""
 
     applications: bytes
@@ -44,7 +50,7 @@ _OPTIONAL = {"applications": ("checked", "parameters"), "epochs": ("error",)}
 R = TypeVar("R")
 
 
-def _counts(line: Line) -> Counts:
+def _counts(line: TableRow) -> Counts:
     text = line.cell("placement")
     if not (text.isascii() and text.isdigit() and len(text) <= 64 and "0" not in text):
         line.add(
@@ -54,7 +60,7 @@ def _counts(line: Line) -> Counts:
     return tuple(int(digit) for digit in text)
 
 
-def _times(line: Line) -> tuple[float, float]:
+def _times(line: TableRow) -> tuple[float, float]:
     step, sync = line.value("step_s", MOST_SECONDS), line.value("sync_s", MOST_SECONDS)
     if not 0 < step > sync:
         line.add(f"step_s={step:g} must be above sync_s={sync:g}; correct it.")
@@ -64,13 +70,13 @@ def _times(line: Line) -> tuple[float, float]:
 class _Limits(NamedTuple):
     task: str
     epochs: int
-    batches: Batches
+    batches: BatchSizes
     fixed_batch: int | None
     most_gpus: int | None
     parameters: int | None
 
 
-def read_applications(tables: Tables, what: str) -> dict[str, Application]:
+def read_applications(tables: ProfileFiles, what: str) -> dict[str, TrainingApplication]:
     """Applications by name.
 
     ``tables``: ``applications`` states limits; ``placements`` has step times by placement (one digit of GPUs
@@ -90,7 +96,7 @@ def read_applications(tables: Tables, what: str) -> dict[str, Application]:
     }
 
 
-def _rows(data: bytes, table: str, what: str, read: Callable[[Line], R]) -> list[R]:
+def _rows(data: bytes, table: str, what: str, read: Callable[[TableRow], R]) -> list[R]:
     return TextTable(data, f"{what}, {table}.csv", MOST_ROWS).read(
         COLUMNS[table], _OPTIONAL.get(table, ()), read
     )
@@ -103,8 +109,8 @@ def _grouped(rows: Sequence[tuple[str, R]]) -> dict[str, list[R]]:
     return groups
 
 
-def _limits(line: Line) -> tuple[str, _Limits]:
-    batches = Batches(*(line.whole(key, MOST_BATCH) for key in COLUMNS["applications"][3:7]))
+def _limits(line: TableRow) -> tuple[str, _Limits]:
+    batches = BatchSizes(*(line.whole(key, MOST_BATCH) for key in COLUMNS["applications"][3:7]))
     if batches.least > batches.most or batches.least_local > batches.most_local:
         line.add("the least batch sizes must not be above the most; correct them.")
     most_of = {"fixed_batch": MOST_BATCH, "most_gpus": MOST_GPUS, "parameters": MOST_PARAMETERS}
@@ -113,16 +119,16 @@ def _limits(line: Line) -> tuple[str, _Limits]:
     return line.name("application"), limits
 
 
-def _placed(line: Line) -> tuple[str, tuple[Counts, int, float, float]]:
+def _placed(line: TableRow) -> tuple[str, tuple[Counts, int, float, float]]:
     return line.name("application"), (_counts(line), line.whole("local_bsz", MOST_BATCH), *_times(line))
 
 
-def _scaled(line: Line) -> tuple[str, tuple[float, ...]]:
+def _scaled(line: TableRow) -> tuple[str, tuple[float, ...]]:
     at = (line.whole("num_nodes", MOST_GPUS), line.whole("num_replicas", MOST_GPUS))
     return line.name("application"), (*at, line.whole("local_bsz", MOST_BATCH), *_times(line))
 
 
-def _epoch(line: Line) -> tuple[str, tuple[int, tuple[float, ...]]]:
+def _epoch(line: TableRow) -> tuple[str, tuple[int, tuple[float, ...]]]:
     error = ("error",) if "error" in line.cells else ()
     figures = tuple(line.value(key, MOST_FIGURE) for key in (*COLUMNS["epochs"][2:], *error))
     return line.name("application"), (line.whole("batch_size", MOST_BATCH), figures)
@@ -135,7 +141,7 @@ def _application(
     scaled: Sequence[tuple[float, ...]],
     epochs: Sequence[tuple[int, tuple[float, ...]]],
     what: str,
-) -> Application:
+) -> TrainingApplication:
     by_size: dict[int, list[tuple[float, ...]]] = {}
     for size, figures in epochs:
         by_size.setdefault(size, []).append(figures)
@@ -157,8 +163,8 @@ def _application(
             [f"{what}: application {name!r}: grad_sqr and grad_var must not both be 0; correct an epoch."]
         )
     progress, iterations, square, variance, *error = np.moveaxis(table, 2, 0)
-    times = Times(name, _measured(placed), np.array(scaled, float).reshape(-1, 5))
-    return Application(
+    times = StepTimesOfApplication(name, _measured(placed), np.array(scaled, float).reshape(-1, 5))
+    return TrainingApplication(
         *(name, of.task, of.epochs, of.batches, times, np.array(sizes)),
         *(progress, iterations, square, variance, of.fixed_batch, of.most_gpus),
         error=error[0] if error else None,
@@ -166,19 +172,19 @@ def _application(
     )
 
 
-def _measured(rows: Sequence[tuple[Counts, int, float, float]]) -> dict[Counts, Measured]:
+def _measured(rows: Sequence[tuple[Counts, int, float, float]]) -> dict[Counts, MeasuredTimes]:
     by_counts: dict[Counts, list[tuple[float, ...]]] = {}
     for counts, *figures in rows:
         by_counts.setdefault(counts, []).append(tuple(figures))
     arrays = {counts: np.array(sorted(figures), float) for counts, figures in by_counts.items()}
-    return {counts: Measured(table[:, 0], table[:, 1:]) for counts, table in arrays.items()}
+    return {counts: MeasuredTimes(table[:, 0], table[:, 1:]) for counts, table in arrays.items()}
 
 
 SOURCE = "Pollux (Qiao et al., OSDI 2021), public simulator, petuum/adaptdl c793c70"
 
 
 @cache
-def shipped_applications() -> Mapping[str, Application]:
+def shipped_applications() -> Mapping[str, TrainingApplication]:
     """Six applications by name, measured on nodes with four NVIDIA T4 each.
 
     >>> sorted(shipped_applications())
@@ -187,5 +193,5 @@ def shipped_applications() -> Mapping[str, Application]:
     0.45532355
     """
     folder = files("nona.training.elastic").joinpath("data")
-    tables = Tables(*(folder.joinpath(f"{name}.csv").read_bytes() for name in Tables._fields))
+    tables = ProfileFiles(*(folder.joinpath(f"{name}.csv").read_bytes() for name in ProfileFiles._fields))
     return read_applications(tables, SOURCE)

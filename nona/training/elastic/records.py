@@ -17,7 +17,7 @@ from nona.training.metrics import jct_of
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class GpuChange:
     """From ``time_s`` on a job has these GPUs. ``value``: the policy's figure on it, or ``None``.
 
     ``facts``: what else the policy knew of it.
@@ -31,7 +31,7 @@ class Change:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Points:
+class TickRows:
     """(P,) one row for each job with GPUs at the end of each tick.
 
     ``batch`` in samples; ``progress`` in epochs, done in all.
@@ -66,8 +66,8 @@ class ElasticRecords:
     tick_s: Floats
     running: Ints
     waiting: Ints
-    changes: tuple[Change, ...]
-    points: Points
+    changes: tuple[GpuChange, ...]
+    points: TickRows
 
     @property
     def jct_s(self) -> Floats:
@@ -154,7 +154,7 @@ def _little(system: ElasticSystem, records: ElasticRecords) -> Check:
 
 
 def measure_elastic(system: ElasticSystem, records: ElasticRecords) -> ElasticOutcome:
-    """The figures of one run, in which all jobs are complete."""
+    """Return the figures of one run, in which all jobs are complete."""
     makespan_s = float(records.completion_s.max() - records.arrival_s.min())
     used = float(records.gpu_s.sum())
     waited_s, rho = _waited_s(records), _fairness(system, records)
@@ -197,7 +197,7 @@ def _waited_s(records: ElasticRecords) -> list[float]:
     return waited
 
 
-def _efficiency(system: ElasticSystem, points: Points) -> float:
+def _efficiency(system: ElasticSystem, points: TickRows) -> float:
     efficiencies = dict[tuple[int, int, int], float]()
     keys = list(
         zip(points.job.tolist(), points.batch.tolist(), points.progress.astype(int).tolist(), strict=True)

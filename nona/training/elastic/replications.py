@@ -12,12 +12,12 @@ from nona.training.elastic.policy import ElasticPolicy
 from nona.training.elastic.records import ElasticRecords, elastic_checks, measure_elastic
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.results import ElasticOutcome
-from nona.training.elastic.system import Cluster, ElasticSystem
+from nona.training.elastic.system import ElasticCluster, ElasticSystem
 from nona.training.elastic.workload import shipped_workload
-from nona.training.metrics import Run
+from nona.training.metrics import PolicyReplication
 from nona.training.replications import passed_on
 
-ElasticRun = Run[ElasticOutcome, ElasticRecords]
+ElasticRun = PolicyReplication[ElasticOutcome, ElasticRecords]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,7 +41,7 @@ class ElasticWork:
         piece = self.pieces[key[0]]
         policy = ELASTIC.find(piece.policy)
         records = simulate_elastic(piece.system, policy, piece.options, key[1], on_progress)
-        return Run(
+        return PolicyReplication(
             outcome=measure_elastic(piece.system, records),
             checks=elastic_checks(piece.system, records),
             records=records if self.keep and not key[1] else None,
@@ -50,7 +50,7 @@ class ElasticWork:
 
 def make_ready() -> None:
     """Compile what Pollux searches and fits, where need be."""
-    system = ElasticSystem(Cluster(4, 2), shipped_workload(1)[:1])
+    system = ElasticSystem(ElasticCluster(4, 2), shipped_workload(1)[:1])
     simulate_elastic(system, ELASTIC["pollux"], {"population": 2, "generations": 2})
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nona.core.document import Document, Figure, Outcome
+from nona.core.document import Document, Figure, RunResult
 from nona.core.options import Option
-from nona.training.results import JctSummary, Live, Report
+from nona.training.results import JctSummary, LivePolicies, Report
 
 
 class ElasticJobOutcome(Document):
@@ -145,7 +145,7 @@ class ElasticTrace(Document):
     courses: tuple[ElasticCourse, ...]
 
 
-class ElasticHistory(Outcome):
+class ElasticHistory(RunResult):
     """The report with its provenance and the first run of each policy."""
 
     report: ElasticReport
@@ -153,7 +153,7 @@ class ElasticHistory(Outcome):
     traces: Mapping[str, ElasticTrace]
 
 
-class ElasticLive(Live):
+class ElasticLive(LivePolicies):
     """``given``: job → (node, GPUs) of the policy ``focus`` at ``time_s``."""
 
     nodes: int

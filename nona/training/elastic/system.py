@@ -12,10 +12,10 @@ from nona.core.arrays import Floats
 from nona.core.errors import SimulationError
 from nona.core.queueing import fifo_wait_s
 from nona.scenario.training import MOST_RESTART_S, MOST_TICK_S
-from nona.training.elastic.applications import Application, Counts
+from nona.training.elastic.applications import Counts, TrainingApplication
 
 
-class Share(NamedTuple):
+class NodeShare(NamedTuple):
     """``gpus`` GPUs of node ``node``."""
 
     node: int
@@ -23,13 +23,13 @@ class Share(NamedTuple):
 
 
 #: A job's GPUs in the order in which they were given; () for none.
-Given = tuple[Share, ...]
+Given = tuple[NodeShare, ...]
 
 
 def counts_of(given: Given) -> Counts:
     """GPUs by node, without the nodes.
 
-    >>> counts_of((Share(3, 4), Share(0, 2)))
+    >>> counts_of((NodeShare(3, 4), NodeShare(0, 2)))
     (4, 2)
     """
     return tuple(share.gpus for share in given)
@@ -38,7 +38,7 @@ def counts_of(given: Given) -> Counts:
 def size_of(given: Given) -> int:
     """GPUs in all.
 
-    >>> size_of((Share(3, 4), Share(0, 2)))
+    >>> size_of((NodeShare(3, 4), NodeShare(0, 2)))
     6
     """
     return sum(share.gpus for share in given)
@@ -60,10 +60,10 @@ def ring_bytes(parameters: float, nodes: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class CoreLink:
     """The core's link, and Poisson background on it: utilisation ρ_b, messages of a mean size and an scv.
 
-    >>> Link(Network(1e9), background=0.5).all_reduce_s(1e9, 2, 0.0, 0.0)
+    >>> CoreLink(Network(1e9), background=0.5).all_reduce_s(1e9, 2, 0.0, 0.0)
     1.00104
     """
 
@@ -119,13 +119,13 @@ class Sender:
 ROUNDS, DAMPING, CLOSE = 400, 0.25, 1e-7
 
 
-def balance(link: Link, senders: tuple[Sender, ...]) -> tuple[Floats, Floats]:
+def balance(link: CoreLink, senders: tuple[Sender, ...]) -> tuple[Floats, Floats]:
     """All-reduce seconds and utilisations of jobs that slow each other down.
 
     Each job has one message on its way at most: its utilisation is u = size/(C·T), and T depends on the
     utilisations of the others. The fixed point is found by damped iteration; u falls as others rise.
 
-    >>> link_s, used = balance(Link(Network(1e9)), (Sender(2, 1e9, 1.0, 0.0),))
+    >>> link_s, used = balance(CoreLink(Network(1e9)), (Sender(2, 1e9, 1.0, 0.0),))
     >>> round(float(link_s[0]), 4), round(float(used[0]), 4)
     (1.0, 0.5)
     """
@@ -153,16 +153,16 @@ class ElasticJob:
 
     name: str
     arrival_s: float
-    application: Application
+    application: TrainingApplication
     gpus: int
     batch: int
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class ElasticCluster:
     """``nodes`` nodes with ``gpus`` GPUs of one type each.
 
-    >>> Cluster(16, 4).size
+    >>> ElasticCluster(16, 4).size
     64
     """
 
@@ -186,14 +186,14 @@ class ElasticSystem:
     ``seed``: of policies that draw random numbers.
     """
 
-    cluster: Cluster
+    cluster: ElasticCluster
     jobs: tuple[ElasticJob, ...]
     tick_s: int = 60
     restart_s: int = 30
     interference: float = 0.0
     seed: int = 0
     source: str = ""
-    link: Link | None = None
+    link: CoreLink | None = None
 
     def __post_init__(self) -> None:
         if not self.jobs:

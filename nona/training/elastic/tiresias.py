@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.training.attained_service import STARVATION, AttainedQueues, GittinsRank, limits_of
 from nona.training.elastic import policy
 from nona.training.elastic.system import ElasticSystem
@@ -16,13 +16,13 @@ from nona.training.elastic.system import ElasticSystem
 RANKS = ("none", "gittins")
 
 
-class Tiresias(policy.Planner):
+class Tiresias(policy.ElasticPlanner):
     """At each tick jobs sink and rise; queue by queue, those run whose GPUs are left."""
 
     def __init__(self, system: ElasticSystem, queues: AttainedQueues) -> None:
         self._system, self._queues = system, queues
 
-    def plan(self, question: policy.Question) -> policy.Answer:
+    def plan(self, question: policy.TickQuestion) -> policy.GpuCounts:
         """Place jobs by queue, and preempt those that do not fit."""
         jobs = {active.number: active for active in question.jobs}
         present = {n: (active.job.gpus, active.job.arrival_s) for n, active in jobs.items()}
@@ -31,7 +31,7 @@ class Tiresias(policy.Planner):
         wanted = policy.first_fit(self._system.cluster, (jobs[n] for n in self._queues.order()))
         attained = {n: self._queues.attained(n) for n in jobs}
         queue = {n: self._queues.queue_of(n) + 1.0 for n in jobs}
-        return policy.Answer(
+        return policy.GpuCounts(
             policy.place(self._system.cluster, question.jobs, wanted), attained, {"queue": queue}
         )
 
@@ -55,20 +55,22 @@ POLICY = policy.ElasticPolicy(
     "set. Gittins ranks know the sizes of all jobs alone on what they ask for.",
     build=_build,
     settings={
-        "limits_gpu_s": Setting(
+        "limits_gpu_s": PolicyOption(
             "57600",
             "GPU-seconds after which a job moves to the next queue; several with commas",
             kind=object,
         ),
         "starvation": STARVATION,
-        "rank": Setting(
+        "rank": PolicyOption(
             "none",
             "order inside queues: none (as they joined) or gittins (likely to end soon first)",
             words=RANKS,
         ),
-        "step_gpu_s": Setting(57600.0, "GPU-seconds that the Gittins rank looks ahead (assumed)", least=1.0),
+        "step_gpu_s": PolicyOption(
+            57600.0, "GPU-seconds that the Gittins rank looks ahead (assumed)", least=1.0
+        ),
     },
     network_view="N0",
-    look=Look("#8f7ae0", "dashdot", "triangle-down"),
+    look=ChartStyle("#8f7ae0", "dashdot", "triangle-down"),
     value="GPU-seconds attained",
 )

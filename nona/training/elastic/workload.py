@@ -11,10 +11,10 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from nona.core.errors import SimulationError
-from nona.training.elastic.applications import Application
+from nona.training.elastic.applications import TrainingApplication
 from nona.training.elastic.profiles import shipped_applications
 from nona.training.elastic.system import ElasticJob
-from nona.training.rows import Line, TextTable
+from nona.training.rows import TableRow, TextTable
 
 COLUMNS = ("name", "arrival_s", "application", "gpus", "batch_size")
 MOST_JOBS = 10_000
@@ -40,7 +40,9 @@ def shipped_workload(number: int) -> tuple[ElasticJob, ...]:
     return read_workload(own.encode(), f"Workload {number}", shipped_applications())
 
 
-def read_workload(data: bytes, what: str, applications: Mapping[str, Application]) -> tuple[ElasticJob, ...]:
+def read_workload(
+    data: bytes, what: str, applications: Mapping[str, TrainingApplication]
+) -> tuple[ElasticJob, ...]:
     """Jobs from CSV with the columns ``name, arrival_s, application, gpus, batch_size``, by arrival.
 
     Jobs of one time stay in the order of the file.
@@ -51,7 +53,7 @@ def read_workload(data: bytes, what: str, applications: Mapping[str, Application
     return tuple(sorted(jobs, key=lambda job: job.arrival_s))
 
 
-def _job(line: Line, applications: Mapping[str, Application]) -> ElasticJob | None:
+def _job(line: TableRow, applications: Mapping[str, TrainingApplication]) -> ElasticJob | None:
     name, arrival_s = line.name("name"), line.value("arrival_s", MOST_SECONDS)
     gpus = line.whole("gpus", MOST_GPUS)
     if (application := applications.get(line.cell("application"))) is None:

@@ -25,7 +25,7 @@ from nona.core.figures import (
     text,
     zero_or_close,
 )
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.tables import share_text
 from nona.core.units import format_number
 from nona.training.elastic.registry import ELASTIC
@@ -38,12 +38,12 @@ from nona.training.report.findings import (
     job_label,
     modelled_sentence,
 )
-from nona.training.results import OneMoreReport, PolicyOutcome, Received, Round, Stay
+from nona.training.results import OneMoreReport, RoundFacts, Stay, TimeShares, TrainingPolicyResult
 
 MOST_STEPS = 500  # of one line
 
 
-def pareto_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
+def pareto_figure(policies: Mapping[str, TrainingPolicyResult]) -> go.Figure:
     """Cost against mean JCT with its interval; dashed: the policies that no other one beats in both."""
     chart = figure(380)
     rows = [(n, p, p.cost_usd, p.jct_s.mean) for n, p in policies.items()]
@@ -64,7 +64,7 @@ def pareto_figure(policies: Mapping[str, PolicyOutcome]) -> go.Figure:
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points that no other one is at most as large as in both coordinates.
+    """Return the points that no other one is at most as large as in both coordinates.
 
     >>> frontier([(1, 5), (2, 3), (3, 4), (4, 1)])
     [(1, 5), (2, 3), (4, 1)]
@@ -77,7 +77,7 @@ def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
     return front
 
 
-def jct_figure(policies: Policies, look: Callable[[str], Look] = scheduler_style) -> go.Figure:
+def jct_figure(policies: Policies, look: Callable[[str], ChartStyle] = scheduler_style) -> go.Figure:
     """Share of the measured jobs complete within a time, one line for each policy, over all runs."""
     curves = {}
     for name, p in policies.items():
@@ -87,7 +87,7 @@ def jct_figure(policies: Policies, look: Callable[[str], Look] = scheduler_style
     return distributions_figure(curves, "JCT, h", "%{y:.0f} % of the jobs within %{x:,.3~r} h", steps=False)
 
 
-def rho_figure(policies: Policies, look: Callable[[str], Look] = scheduler_style) -> go.Figure:
+def rho_figure(policies: Policies, look: Callable[[str], ChartStyle] = scheduler_style) -> go.Figure:
     """Share of the measured jobs with at most a ρ, one line for each policy; 1: as on an equal share."""
     rhos = {n: [j.rho for j in p.measured] for n, p in policies.items()}
     ordered = {name: sorted(v for v in own if v is not None) for name, own in rhos.items()}
@@ -99,7 +99,7 @@ def rho_figure(policies: Policies, look: Callable[[str], Look] = scheduler_style
 
 
 def steps(values: Sequence[float], most: int = MOST_STEPS) -> tuple[list[float], list[float]]:
-    """The empirical distribution of sorted values as steps, in per cent; at most ``most`` of them.
+    """Return the empirical distribution of sorted values as steps, in per cent; at most ``most`` of them.
 
     >>> steps([1.0, 2.0])
     ([1.0, 1.0, 2.0], [0.0, 50.0, 100.0])
@@ -117,7 +117,7 @@ SPANS_S = (3600.0, 6 * 3600.0, 86_400.0, 3 * 86_400.0, 7 * 86_400.0, 30 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownStays:
     """Stays within a window, cut to it; ``left_out`` are those that no longer fit on the chart."""
 
     stays: tuple[Stay, ...]
@@ -126,7 +126,7 @@ class Shown:
     left_out: int
 
 
-def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first: int = 0) -> Shown:
+def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first: int = 0) -> ShownStays:
     """The stays on GPUs ``first`` … ``first + MOST_LANES − 1`` of a type, "" for all, between two instants.
 
     >>> stay = Stay(jobs=(0,), gpu="v100", gpus=(0, 60), start_s=0.0, end_s=10.0)
@@ -146,11 +146,11 @@ def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first:
         bars += len(own)
         ends = {"start_s": max(stay.start_s, start_s), "end_s": min(stay.end_s, end_s)}
         inside.append(stay.model_copy(update={**ends, "gpus": own}))
-    return Shown(tuple(inside), start_s, end_s, left)
+    return ShownStays(tuple(inside), start_s, end_s, left)
 
 
 def fitting_span(stays: Sequence[Stay], end_s: float) -> float:
-    """The longest of the usual spans of which a chart holds all bars, wherever its window begins.
+    """Return the longest of the usual spans of which a chart holds all bars, wherever its window begins.
 
     >>> fitting_span([], 7200.0)
     21600.0
@@ -169,8 +169,8 @@ def fitting_span(stays: Sequence[Stay], end_s: float) -> float:
     return best
 
 
-def round_at(rounds: Sequence[Round], time_s: float) -> Round | None:
-    """The round in which an instant lies; the last one that began before it where none does."""
+def round_at(rounds: Sequence[RoundFacts], time_s: float) -> RoundFacts | None:
+    """Return the round in which an instant lies; the last one that began before it where none does."""
     latest = None
     for r in rounds:
         if r.start_s > time_s:
@@ -179,10 +179,10 @@ def round_at(rounds: Sequence[Round], time_s: float) -> Round | None:
     return latest
 
 
-def thinned(rounds: Sequence[Round], most: int = 1000) -> list[Round]:
+def thinned(rounds: Sequence[RoundFacts], most: int = 1000) -> list[RoundFacts]:
     """Every k-th round, so that at most ``most`` are left.
 
-    >>> first = Round(number=0, start_s=0.0, end_s=1.0, running=0, waiting=0, priorities=())
+    >>> first = RoundFacts(number=0, start_s=0.0, end_s=1.0, running=0, waiting=0, priorities=())
     >>> rounds = [first.model_copy(update={"number": k}) for k in range(9)]
     >>> [r.number for r in thinned(rounds, 3)]
     [0, 3, 6]
@@ -195,7 +195,7 @@ TOP = 48  # pixels above the bars: room for the chart's own buttons
 MOST_BORDERS = 300  # of more bars, borders would hide the colours
 
 
-def gantt_figure(shown: Shown, names: Sequence[str], at_s: float | None = None) -> go.Figure:
+def gantt_figure(shown: ShownStays, names: Sequence[str], at_s: float | None = None) -> go.Figure:
     """GPUs as rows, a bar for each stay of a job; two jobs on one GPU are hatched.
 
     A bar carries the middle of its stay in seconds, for the round that a click asks for; ``at_s`` marks a
@@ -246,12 +246,12 @@ def _told(stay: Stay, names: Sequence[str]) -> str:
     return f"{jobs}<br>{length} from {hours_text(stay.start_s)} on, {stay.gpu}"
 
 
-def rounds_figure(rounds: Sequence[Round]) -> go.Figure:
+def rounds_figure(rounds: Sequence[RoundFacts]) -> go.Figure:
     """Jobs that run and jobs that wait, round by round."""
     chart = figure(280)
     for label, values, look in (
-        ("running", [r.running for r in rounds], Look(PALETTE[1], "solid", "circle")),
-        ("waiting", [r.waiting for r in rounds], Look(PALETTE[2], "dash", "circle")),
+        ("running", [r.running for r in rounds], ChartStyle(PALETTE[1], "solid", "circle")),
+        ("waiting", [r.waiting for r in rounds], ChartStyle(PALETTE[2], "dash", "circle")),
     ):
         x, hover = [r.start_s / HOUR_S for r in rounds], f"round %{{customdata}}: %{{y}} {label}"
         numbers = [r.number for r in rounds]
@@ -266,7 +266,7 @@ SHARES_TOP = 96  # pixels above the rows: room for the chart's own buttons
 COLOURS = ((0.0, "rgba(99,102,241,.06)"), (1.0, "rgba(99,102,241,.62)"))
 
 
-def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Sequence[str]) -> go.Figure:
+def allocation_figure(rows: Sequence[TimeShares], types: Sequence[str], names: Sequence[str]) -> go.Figure:
     """Two heat maps with the same rows (jobs) and colours: mean share X, and share of time received."""
     chart = figure(SHARES_TOP + 46 + ROW * max(1, len(rows)), legend=False)
     labels = [text(job_label(names[r.job]), 28) for r in rows]
@@ -311,7 +311,7 @@ def allocation_figure(rows: Sequence[Received], types: Sequence[str], names: Seq
 
 
 def one_more_finding(report: OneMoreReport) -> str:
-    """The GPU that shortens the mean JCT most, and the one that does so at the least price."""
+    """Return the GPU that shortens the mean JCT most, and the one that does so at the least price."""
     base = report.base.mean_jct_s
     saved = {r.gpu: base - r.mean_jct_s for r in report.rows if base and r.mean_jct_s is not None}
     if base is None or not saved:
@@ -336,7 +336,7 @@ def one_more_finding(report: OneMoreReport) -> str:
 
 
 def one_more_dots(report: OneMoreReport) -> list[Dot]:
-    """The mean JCT in hours for each type of GPU, beside that of the cluster as it is."""
+    """Return the mean JCT in hours for each type of GPU, beside that of the cluster as it is."""
     base = report.base.mean_jct_s
     before = None if base is None else Before(base / HOUR_S, None, "as it is")
     return [
@@ -363,8 +363,8 @@ MEASURES: Mapping[str, tuple[str, Callable[[ElasticTrace], tuple[float, ...]]]] 
 WINDOW = 15  # ticks of a mean of goodput
 
 
-def elastic_style(name: str) -> Look:
-    """The look of a policy for elastic jobs."""
+def elastic_style(name: str) -> ChartStyle:
+    """Return the look of a policy for elastic jobs."""
     registered = ELASTIC.get(name)
     return (registered.look if registered else None) or scheduler_style(name)
 
@@ -383,7 +383,7 @@ def smooth(values: tuple[float, ...], window: int = WINDOW) -> tuple[float, ...]
 
 
 def measure_title(measure: str, unit: str, means: Mapping[str, float]) -> str:
-    """The largest and the smallest mean over a run.
+    """Return the largest and the smallest mean over a run.
 
     >>> measure_title("GPUs in use", "GPUs", {"a": 60.0, "b": 48.0})
     'GPUs in use: 60 GPUs on average under a, 48 under b'
@@ -416,7 +416,7 @@ ROWS: tuple[tuple[str, Callable[[ElasticCourse], tuple[float, ...]]], ...] = (
 
 
 def _broken(course: ElasticCourse, values: Sequence[float], tick_s: float) -> tuple[Gaps, Gaps]:
-    """Times and values of a course, with a gap wherever the job had no GPUs.
+    """Return times and values of a course, with a gap wherever the job had no GPUs.
 
     >>> some = ElasticCourse(time_s=(60, 120, 300), gpus=(), batch=(), efficiency=(), goodput=())
     >>> _broken(some, (4, 5, 6), 60)

@@ -17,7 +17,7 @@ Policies = Mapping[str, result_training.PolicyResult]
 
 
 def hours_text(seconds: float | None) -> str:
-    """A time of seconds to months with three digits.
+    """Return a time of seconds to months with three digits.
 
     >>> hours_text(90.0), hours_text(5400.0), hours_text(9000.0), hours_text(1.8e6), hours_text(None)
     ('90 s', '90 min', '2.5 h', '500 h', '–')
@@ -33,7 +33,7 @@ def hours_text(seconds: float | None) -> str:
 
 
 def jct_text(jct: result_training.JctSummary) -> str:
-    """The mean JCT with its interval."""
+    """Return the mean JCT with its interval."""
     return mean_text(jct.estimate, hours_text)
 
 
@@ -47,7 +47,7 @@ def dollars_text(usd: float | None) -> str:
 
 
 def job_label(name: str) -> str:
-    """A job's name where nothing else says that it is one: a number is no name.
+    """Return a job's name where nothing else says that it is one: a number is no name.
 
     >>> job_label("17"), job_label("vision 1")
     ('job 17', 'vision 1')
@@ -98,7 +98,7 @@ class Gain:
 
 
 def gain_of(policies: Policies) -> Gain | None:
-    """The gain of heterogeneity-awareness: a policy against its agnostic twin, if both ran.
+    """Return the gain of heterogeneity-awareness: a policy against its agnostic twin, if both ran.
 
     Two policies that differ in more than that say nothing about it.
     """
@@ -173,7 +173,9 @@ def gain_sentence(policies: Policies) -> str:
     return f"Knowing each job's speed on each type of GPU shortens the mean JCT by {saved}: {means}."
 
 
-def best_sentence(policies: Mapping[str, result_training.PolicyOutcome], level: Sequence[str] = ()) -> str:
+def best_sentence(
+    policies: Mapping[str, result_training.TrainingPolicyResult], level: Sequence[str] = ()
+) -> str:
     """The policy of the shortest mean JCT, those that it leads without a clear difference, the cheapest."""
     means = by_mean_jct(policies)
     if not means:

@@ -11,8 +11,8 @@ from nona.core.figures import Dot, dot_of, dots_figure, scheduler_style
 from nona.core.html.pieces import (
     CHECKS,
     INTERVALS,
-    Part,
     Parts,
+    ReportPart,
     bullets,
     chart,
     document,
@@ -46,7 +46,7 @@ ELASTIC_LIMITS = (
 
 
 def training_html(about: About, report: TrainingReport | ElasticReport, notes: Sequence[str] = ()) -> str:
-    """The report on a run; equal data give equal bytes, the date is among them."""
+    """Return the report on a run; equal data give equal bytes, the date is among them."""
     if isinstance(report, ElasticReport):
         return _elastic_html(about, report, notes)
     setting, outcomes = report.setting, report.policies
@@ -127,7 +127,7 @@ def _means(report: TrainingReport | ElasticReport) -> go.Figure:
     return dots_figure(dots, "mean JCT, h", look=look)
 
 
-def _costs(report: TrainingReport) -> Part | None:
+def _costs(report: TrainingReport) -> ReportPart | None:
     costs = {name: p.cost_usd for name, p in report.policies.items()}
     if not any(costs.values()):
         return None

@@ -16,7 +16,7 @@ from nona.core.tables import (
     SHARE,
     TIME,
     Column,
-    Filled,
+    FilledTable,
     Kind,
     Table,
     share_text,
@@ -44,7 +44,7 @@ RHOS: tuple[Column[training.PolicyResult], ...] = (
     Column("mean ρ", lambda p: p.mean_rho),
     Column("worst ρ", lambda p: p.worst_rho, decides=True),
 )
-IN_ROUNDS = Table[training.PolicyOutcome](
+IN_ROUNDS = Table[training.TrainingPolicyResult](
     "policy",
     (
         *JCTS,
@@ -94,7 +94,7 @@ MORE = (
 )
 
 
-def policies(report: training.TrainingReport | ElasticReport) -> Filled:
+def policies(report: training.TrainingReport | ElasticReport) -> FilledTable:
     """All figures of each policy."""
     if isinstance(report, ElasticReport):
         return ELASTIC.of(report.policies)
@@ -137,7 +137,7 @@ TEAMS = Table[_Team](
 )
 
 
-def teams(outcomes: Mapping[str, training.PolicyOutcome]) -> Filled:
+def teams(outcomes: Mapping[str, training.TrainingPolicyResult]) -> FilledTable:
     """Each team under each policy in the first replication; none where there is only one team."""
     rows = [
         _Team(name, team, [j for j in p.measured if j.entity == team])
@@ -159,7 +159,7 @@ DISTURBANCES = Table[training.ExtensionFindings](
 )
 
 
-def disturbances(outcomes: Mapping[str, training.PolicyOutcome]) -> Filled:
+def disturbances(outcomes: Mapping[str, training.TrainingPolicyResult]) -> FilledTable:
     """Time lost to failures and moves in the first replication; none where neither costs anything."""
     effects = {n: p.extensions for n, p in outcomes.items() if p.extensions is not None}
     lost = any(e.failures or e.checkpoint_s or e.move_s for e in effects.values())
@@ -207,8 +207,8 @@ JOBS = Table[_Job](
 )
 
 
-def jobs(outcomes: Sequence[training.JobOutcome]) -> Filled:
-    """The jobs of the first replication; kind and team where jobs differ in them."""
+def jobs(outcomes: Sequence[training.JobOutcome]) -> FilledTable:
+    """Return the jobs of the first replication; kind and team where jobs differ in them."""
     alike = ("kind", "entity", "measured")
     differs = frozenset(key for key in alike if len({getattr(job, key) for job in outcomes}) > 1)
     return JOBS.of(_Job(job, differs) for job in outcomes)
@@ -235,7 +235,7 @@ PRIORITIES = Table[_Priority](
 )
 
 
-def priorities(rows: Sequence[training.PriorityRow], names: Sequence[str]) -> Filled:
+def priorities(rows: Sequence[training.PriorityRow], names: Sequence[str]) -> FilledTable:
     """Each job, or pair, on each type of GPU in a round, the highest priority first."""
     ordered = sorted(rows, key=lambda r: (r.gpu, -r.priority, r.jobs))
     return PRIORITIES.of(_Priority(r, " + ".join(names[j] for j in r.jobs)) for r in ordered)
@@ -270,8 +270,8 @@ ONE_MORE = Table[_More](
 )
 
 
-def one_more(report: training.OneMoreReport) -> Filled:
-    """The cluster as it is, and with one more GPU of each type."""
+def one_more(report: training.OneMoreReport) -> FilledTable:
+    """Return the cluster as it is, and with one more GPU of each type."""
     return ONE_MORE.of(_More(row, report) for row in (report.base, *report.rows))
 
 
@@ -302,7 +302,7 @@ class _Change(NamedTuple):
         return " ".join(f"{node}:{gpus}" for node, gpus in self.move.gpus)
 
 
-def changes(trace: ElasticTrace, job: int) -> Filled:
+def changes(trace: ElasticTrace, job: int) -> FilledTable:
     """Each change of a job's GPUs with the policy's figures at that time, of which the first two decide."""
     moves = [move for move in trace.moves if move.job == job]
     facts = dict.fromkeys(what for move in moves for what in move.facts)

@@ -103,7 +103,7 @@ def _elastic_setting(of: ElasticSetting) -> str:
 
 
 def _link_text(link: ElasticLink) -> str:
-    """The link in a few words.
+    """Return the link in a few words.
 
     >>> _link_text(ElasticLink(capacity=1.25e9, latency_s=2e-5, discipline="fifo", background=0.5,
     ...     mean_bytes=1e6, scv=1.0))

@@ -8,9 +8,9 @@ import numpy as np
 
 from nona.core.arrays import Floats, Ints
 from nona.core.document import About
-from nona.queries.chart_data import Trace, TraceEvent, TraceJobs
+from nona.queries.chart_data import ChromeTrace, TraceEvent, TraceJobs
 from nona.queries.report.timeline import Clock, process_names, thread_name, trace_of
-from nona.training.elastic.records import ElasticRecords, Points, efficiency_of
+from nona.training.elastic.records import ElasticRecords, TickRows, efficiency_of
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import ElasticRun
 from nona.training.elastic.results import (
@@ -22,9 +22,9 @@ from nona.training.elastic.results import (
 )
 from nona.training.elastic.system import ElasticSystem
 from nona.training.metrics import shares_of_time
-from nona.training.records import Placed, TrainingRecords, Weighed
+from nona.training.records import PlacedJobs, TrainingRecords, Weighed
 from nona.training.report.findings import job_label
-from nona.training.results import PolicyTrace, PriorityRow, Received, Round, Stay, TrainingOutcome
+from nona.training.results import PolicyTrace, PriorityRow, RoundFacts, Stay, TimeShares, TrainingOutcome
 from nona.training.system import TrainingSystem
 
 MOST_STAYS = 20_000
@@ -32,7 +32,7 @@ MOST_ROUNDS = 20_000
 
 
 def policy_trace(system: TrainingSystem, records: TrainingRecords) -> PolicyTrace:
-    """The first replication of a policy; of very long runs the first stays and rounds."""
+    """Return the first replication of a policy; of very long runs the first stays and rounds."""
     return PolicyTrace(
         stays=_stays(records),
         rounds=_rounds(system, records),
@@ -66,9 +66,9 @@ def _stays(records: TrainingRecords) -> tuple[Stay, ...]:
     )
 
 
-def _rounds(system: TrainingSystem, records: TrainingRecords) -> tuple[Round, ...]:
+def _rounds(system: TrainingSystem, records: TrainingRecords) -> tuple[RoundFacts, ...]:
     weighed = {w.round: w for w in records.weighed}
-    placed: dict[int, list[Placed]] = {}
+    placed: dict[int, list[PlacedJobs]] = {}
     for p in records.placed:
         if p.round in weighed:
             placed.setdefault(p.round, []).append(p)
@@ -76,7 +76,7 @@ def _rounds(system: TrainingSystem, records: TrainingRecords) -> tuple[Round, ..
     columns = (records.round_start_s, records.round_end_s, records.running, records.waiting)
     rows = zip(*(column[:count].tolist() for column in columns), strict=True)
     return tuple(
-        Round(
+        RoundFacts(
             number=k,
             start_s=start_s,
             end_s=end_s,
@@ -91,7 +91,7 @@ def _rounds(system: TrainingSystem, records: TrainingRecords) -> tuple[Round, ..
 
 
 def _priorities(
-    system: TrainingSystem, types: Sequence[str], of: Weighed, placed: Sequence[Placed]
+    system: TrainingSystem, types: Sequence[str], of: Weighed, placed: Sequence[PlacedJobs]
 ) -> tuple[PriorityRow, ...]:
     where = {job: p.kind for p in placed for job in p.jobs}
     order = np.argsort(-of.priorities, axis=None, kind="stable").tolist()
@@ -138,11 +138,11 @@ def _why(
     return f"waited: {left} when its turn came"
 
 
-def _received(records: TrainingRecords) -> tuple[Received, ...]:
+def _received(records: TrainingRecords) -> tuple[TimeShares, ...]:
     planned, received = shares_of_time(records)
     answered = np.flatnonzero(~np.isnan(planned).any(axis=1))
     return tuple(
-        Received(
+        TimeShares(
             job=int(i),
             planned=dict(zip(records.types, planned[i].tolist(), strict=True)),
             received=dict(zip(records.types, received[i].tolist(), strict=True)),
@@ -173,7 +173,7 @@ def elastic_history(
 
 
 def elastic_trace(system: ElasticSystem, records: ElasticRecords) -> ElasticTrace:
-    """The moves, the cluster over time, and jobs over time.
+    """Return the moves, the cluster over time, and jobs over time.
 
     Work: Σ over jobs of progress / progress at completion; goodput of the cluster: work per hour. Of a long
     run only every k-th tick is kept, with the means of those between.
@@ -217,7 +217,7 @@ def _used(records: ElasticRecords) -> Ints:
     return used
 
 
-def _gained(system: ElasticSystem, points: Points) -> Floats:
+def _gained(system: ElasticSystem, points: TickRows) -> Floats:
     """(P,) progress of each tick, in iterations at the smallest batch size."""
     done = np.empty(len(points.job))
     for n, job in enumerate(system.jobs):
@@ -228,7 +228,7 @@ def _gained(system: ElasticSystem, points: Points) -> Floats:
     return done
 
 
-def _courses(system: ElasticSystem, points: Points, gained: Floats) -> list[ElasticCourse]:
+def _courses(system: ElasticSystem, points: TickRows, gained: Floats) -> list[ElasticCourse]:
     courses, room = list[ElasticCourse](), MOST_POINTS
     for n, job in enumerate(system.jobs):
         of = np.flatnonzero(points.job == n)
@@ -264,8 +264,11 @@ MOST_EVENTS = 100_000
 CLOCK = Clock(0.0)
 
 
-def stays_trace(outcome: TrainingOutcome) -> Trace:
-    """The stays of the first replication of every policy; beyond ``MOST_EVENTS`` the latest are left out."""
+def stays_trace(outcome: TrainingOutcome) -> ChromeTrace:
+    """Return the stays of the first replication of every policy.
+
+    Beyond ``MOST_EVENTS`` the latest are left out.
+    """
     events: list[TraceEvent] = []
     jobs: dict[str, TraceJobs] = {}
     for place, (policy, trace) in enumerate(outcome.traces.items()):

@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, EntityShare, Policy, Problem
+from nona.allocation.problem import Allocation, AllocationPolicy, AllocationProblem, EntityShare
 from nona.allocation.registry import get_policy
 from nona.core.arrays import Floats
 from nona.core.errors import SimulationError
@@ -16,8 +16,10 @@ from nona.scenario.training_question import QuestionSpec
 from nona.training.results import AllocatedRow, AllocateReport
 
 
-def _problem_of(question: QuestionSpec) -> Problem:
-    """The question as a policy gets it: without types that have no GPUs; deadlines in seconds from now.
+def _problem_of(question: QuestionSpec) -> AllocationProblem:
+    """Return the question as a policy gets it: without types that have no GPUs.
+
+    Deadlines in seconds from now.
 
     Jobs are in order of the file. An entity that is named by jobs only has weight 1 and shares fairly.
     """
@@ -28,7 +30,7 @@ def _problem_of(question: QuestionSpec) -> Problem:
     entities += [EntityShare(n) for n in dict.fromkeys(j.entity for j in jobs) if n and n not in stated]
     team = {e.name: i for i, e in enumerate(entities)}
     rates = [[p.throughputs.get(t, (0.0, 0.0)) for t in types] for p in question.pairs]
-    return Problem(
+    return AllocationProblem(
         types=types,
         gpus=_floats(question.workers[t] for t in types),
         names=tuple(number),
@@ -70,7 +72,9 @@ def answer(question: QuestionSpec, name: str, options: Options | None = None) ->
     return report_of(policy, problem, allocation, perf_counter() - started)
 
 
-def report_of(policy: Policy, problem: Problem, allocation: Allocation, seconds: float) -> AllocateReport:
+def report_of(
+    policy: AllocationPolicy, problem: AllocationProblem, allocation: Allocation, seconds: float
+) -> AllocateReport:
     """Build the report of ``nona training allocate``; rows of two jobs without any share are left out."""
     rows = [
         AllocatedRow(
@@ -91,7 +95,7 @@ def report_of(policy: Policy, problem: Problem, allocation: Allocation, seconds:
     )
 
 
-def throughputs(problem: Problem, allocation: Allocation) -> Floats:
+def throughputs(problem: AllocationProblem, allocation: Allocation) -> Floats:
     """(m,) steps/s of each job, over the rows that hold it; a pair's rates are looked up either way round."""
     beside: dict[tuple[int, int], Floats] = {}
     for (a, b), rates in zip(problem.pairs.tolist(), problem.pair_rates, strict=True):
@@ -107,7 +111,7 @@ def throughputs(problem: Problem, allocation: Allocation) -> Floats:
     return total
 
 
-def _check(policy: Policy, problem: Problem) -> None:
+def _check(policy: AllocationPolicy, problem: AllocationProblem) -> None:
     asked = ~np.isnan(problem.slo_s) if policy.needs_steps == "all jobs with an SLO" else True
     missing = np.flatnonzero(asked & np.isnan(problem.remaining))
     if policy.needs_steps and len(missing):
@@ -123,7 +127,7 @@ def _check(policy: Policy, problem: Problem) -> None:
         )
 
 
-def _too_large(problem: Problem) -> list[str]:
+def _too_large(problem: AllocationProblem) -> list[str]:
     most = problem.gpus.max()
     return [
         f"Job {name!r} asks for {workers:g} GPUs at a time, but no type has more than {most:g}: "

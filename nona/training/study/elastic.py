@@ -14,13 +14,13 @@ from nona.queries.simulation.records import checked
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
 from nona.scenario.training import ElasticSpec, ProfilesSpec
-from nona.training.elastic.applications import Application
+from nona.training.elastic.applications import TrainingApplication
 from nona.training.elastic.engine import OnProgress
-from nona.training.elastic.profiles import SOURCE, Tables, read_applications, shipped_applications
+from nona.training.elastic.profiles import SOURCE, ProfileFiles, read_applications, shipped_applications
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import ElasticRun, Piece, run_pieces
 from nona.training.elastic.results import ElasticLink, ElasticOutcome, ElasticReport, ElasticSetting
-from nona.training.elastic.system import Cluster, ElasticJob, ElasticSystem, Link
+from nona.training.elastic.system import CoreLink, ElasticCluster, ElasticJob, ElasticSystem
 from nona.training.elastic.workload import SHIPPED, Case, at_load, published, read_workload
 from nona.training.metrics import level_with_shortest, pooled
 
@@ -56,7 +56,7 @@ def _policy_s(owner: str, options: Options, linked: bool, replications: int) -> 
 
 
 def expected_text(seconds: float) -> str:
-    """A time in words, not more exact than it is known.
+    """Return a time in words, not more exact than it is known.
 
     >>> expected_text(3.0), expected_text(31.4), expected_text(200.0)
     ('a few seconds', 'about 40 s', 'about 4 minutes')
@@ -83,7 +83,7 @@ class ElasticRequest:
 
     workload: str = "1"
     jobs: bytes | None = None
-    applications: Mapping[str, Application] | None = None
+    applications: Mapping[str, TrainingApplication] | None = None
     profiles: str = SOURCE
     policies: tuple[str, ...] = USUAL
     nodes: int = 16
@@ -95,7 +95,7 @@ class ElasticRequest:
     replications: int = 1
     seed: int = 0
     options: Mapping[str, Options] = field(default_factory=dict)
-    link: Link | None = None
+    link: CoreLink | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +108,9 @@ class ElasticResult:
 
 
 def elastic_system(request: ElasticRequest) -> ElasticSystem:
-    """The cluster with its jobs."""
+    """Return the cluster with its jobs."""
     return ElasticSystem(
-        cluster=Cluster(request.nodes, request.gpus),
+        cluster=ElasticCluster(request.nodes, request.gpus),
         jobs=_jobs(request),
         tick_s=request.tick_s,
         restart_s=request.restart_s,
@@ -263,10 +263,10 @@ def elastic_request(scenario: Scenario, sources: Sources = _NO_SOURCES) -> Elast
     )
 
 
-def _link(scenario: Scenario) -> Link:
+def _link(scenario: Scenario) -> CoreLink:
     network, others = scenario.cluster.network, scenario.background.network
     core = Network(network.capacity, network.latency, network.discipline)
-    return Link(core, others.utilization, others.mean_size, others.scv)
+    return CoreLink(core, others.utilization, others.mean_size, others.scv)
 
 
 def _problems(scenario: Scenario) -> Iterator[str]:
@@ -291,6 +291,6 @@ def _problems(scenario: Scenario) -> Iterator[str]:
             )
 
 
-def _applications(profiles: ProfilesSpec, sources: Sources) -> Mapping[str, Application]:
-    tables = Tables(*(sources.read(name) for _, name in profiles))
+def _applications(profiles: ProfilesSpec, sources: Sources) -> Mapping[str, TrainingApplication]:
+    tables = ProfileFiles(*(sources.read(name) for _, name in profiles))
     return read_applications(tables, f"Profiles {profiles.applications!r}")

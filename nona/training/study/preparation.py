@@ -20,12 +20,12 @@ from nona.training.job_files import TraceJob, is_trace, read_trace, reference_ra
 from nona.training.moves import checkpoint_bytes
 from nona.training.regions import with_regions
 from nona.training.study import rates
-from nona.training.system import Job, NodeGroup, Throughputs, TrainingCluster, TrainingSystem
+from nona.training.system import NodeGroup, Throughputs, TrainingCluster, TrainingJob, TrainingSystem
 from nona.training.throughput_table import STACK
 
 
 def _training_cluster(scenario: Scenario, spec: TrainingSpec) -> TrainingCluster:
-    """A node for every server, with its GPUs, its region and the prices of its types."""
+    """Return a node for every server, with its GPUs, its region and the prices of its types."""
     servers = scenario.cluster.servers
     problems = [line for i, group in enumerate(servers) for line in _divided(i, group)]
     region = {}
@@ -58,7 +58,7 @@ def _divided(number: int, group: ServerGroupSpec) -> list[str]:
     ]
 
 
-def _extension_notes(spec: TrainingSpec, jobs: Sequence[Job]) -> list[str]:
+def _extension_notes(spec: TrainingSpec, jobs: Sequence[TrainingJob]) -> list[str]:
     notes = []
     if spec.moves is not None or spec.regions is not None:
         training = [j for j in jobs if j.kind == "training"]
@@ -84,12 +84,14 @@ def _extension_notes(spec: TrainingSpec, jobs: Sequence[Job]) -> list[str]:
 class Served:
     """The jobs that an inference job becomes, one per type of GPU, and what to say about them."""
 
-    jobs: tuple[Job, ...]
+    jobs: tuple[TrainingJob, ...]
     note: str
 
 
 def _enter_inference(given: rates.GivenJob, book: rates.RateBook) -> Served | None:
-    """The job's replicas on the cheapest GPUs that serve its rate; ``None`` with a problem where none do.
+    """Return the job's replicas on the cheapest GPUs that serve its rate.
+
+    ``None`` with a problem where none do.
 
     A job becomes one job per type of GPU in use, each with its replicas and its part of the queries. Servers
     have GPUs of one type, so that replicas of two types never share one. μ of a replica is what the job gives
@@ -125,7 +127,7 @@ def _queries_per_s(given: rates.GivenJob, book: rates.RateBook) -> dict[str, flo
 
 
 def _refusal(
-    job: Job, speed: Mapping[str, float], capacity: Mapping[str, float], servers: Mapping[str, int]
+    job: TrainingJob, speed: Mapping[str, float], capacity: Mapping[str, float], servers: Mapping[str, int]
 ) -> str:
     if job.rate <= 0:
         return "rate must be above 0; give the queries per second."
@@ -145,7 +147,7 @@ def _refusal(
     )
 
 
-def _note(job: Job, chosen: Mapping[str, int], speed: Mapping[str, float]) -> str:
+def _note(job: TrainingJob, chosen: Mapping[str, int], speed: Mapping[str, float]) -> str:
     replicas = ", ".join(
         f"{count} × {gpu} ({format_number(speed[gpu])} queries/s each)" for gpu, count in chosen.items()
     )
@@ -187,7 +189,7 @@ def prepare_training(
     table = rates.base_table(spec, sources, modelled)
     every, carried_from = rates.with_all_types(table, modelled)
     book = rates.RateBook(every, modelled, cluster)
-    jobs: list[Job] = []
+    jobs: list[TrainingJob] = []
     listed = rates.given_jobs(
         scenario, spec, sources, rates.drawn_from(table, modelled), cluster.gpus, replication
     )
@@ -225,7 +227,7 @@ def prepare_training(
 
 
 def training_part(scenario: Scenario) -> TrainingSpec:
-    """The training part of a scenario, whose jobs keep the GPUs that they ask for."""
+    """Return the training part of a scenario, whose jobs keep the GPUs that they ask for."""
     if scenario.training is None:
         raise ScenarioError(
             ["training: is missing; add for example the key 'training: {generate: {jobs: 60}}'."]
@@ -279,7 +281,7 @@ def has_trace(spec: TrainingSpec) -> bool:
 
 
 def job_trace(scenario: Scenario, sources: Sources = _NO_SOURCES) -> str:
-    """The text of a trace with the training jobs of the first replication, by arrival.
+    """Return the text of a trace with the training jobs of the first replication, by arrival.
 
     What a line cannot say is left out: names, teams, regions, checkpoint sizes, notebooks, inference, jobs
     with rates of their own, and jobs with a deadline that no rate of the table measures.
@@ -303,7 +305,7 @@ def job_trace(scenario: Scenario, sources: Sources = _NO_SOURCES) -> str:
 
 
 def _line(given: rates.GivenJob, table: Throughputs) -> TraceJob | None:
-    """The job's line; none where a trace cannot hold it. SLO: deadline · rate on a V100 / steps."""
+    """Return the job's line; none where a trace cannot hold it. SLO: deadline · rate on a V100 / steps."""
     job = given.job
     rate = reference_rate(table, job.model, job.workers)
     if job.kind != "training" or given.rates or (job.slo_s is not None and rate <= 0):

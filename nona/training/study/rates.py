@@ -21,7 +21,7 @@ from nona.scenario.training import GAVEL, MODELLED, TrainingJobSpec, TrainingSpe
 from nona.training.generated_jobs import generate
 from nona.training.job_files import is_trace, read_job_table, read_trace, trace_jobs
 from nona.training.rows import MOST_PROBLEMS
-from nona.training.system import AloneKey, Job, Provenance, Throughputs, TrainingCluster
+from nona.training.system import AloneKey, Provenance, Throughputs, TrainingCluster, TrainingJob
 from nona.training.throughput_table import (
     STACK,
     TrainingStep,
@@ -35,7 +35,7 @@ from nona.training.throughput_table import (
 class GivenJob:
     """A job as it is given: ``rates`` by GPU if it has its own; ``place`` is where a user reads of it."""
 
-    job: Job
+    job: TrainingJob
     place: str
     rates: Mapping[str, float] = field(default_factory=dict)
 
@@ -48,7 +48,9 @@ def given_jobs(
     gpus: Mapping[str, int],
     replication: int,
 ) -> tuple[GivenJob, ...]:
-    """The jobs in order of arrival. Another ``replication`` draws others; jobs that are given stay the same.
+    """Return the jobs in order of arrival. Another ``replication`` draws others.
+
+    Jobs that are given stay the same.
 
     ``gpus`` of each type bound what is drawn.
     """
@@ -68,8 +70,8 @@ def given_jobs(
     return tuple(sorted(listed, key=lambda given: given.job.arrival_s))
 
 
-def _listed(job: TrainingJobSpec) -> Job:
-    return Job(
+def _listed(job: TrainingJobSpec) -> TrainingJob:
+    return TrainingJob(
         name=job.name,
         model=job.model or job.name,
         steps=job.steps,
@@ -182,7 +184,7 @@ SIZES = (1, 2, 4, 8)
 
 
 def base_table(spec: TrainingSpec, sources: Sources, modelled: ModelledRates) -> Throughputs:
-    """The table that the scenario names; where rates are modelled, that of the models to draw from."""
+    """Return the table that the scenario names; where rates are modelled, that of the models to draw from."""
     if spec.throughputs == GAVEL:
         return shipped_throughputs()
     if spec.throughputs != MODELLED:
@@ -230,7 +232,7 @@ def drawn_from(table: Throughputs, modelled: ModelledRates) -> Throughputs:
 
 
 def _with_type(table: Throughputs, gpu: str, source: str, speed: Mapping[str, float]) -> Throughputs:
-    """The table with ``gpu``, whose rates are those of ``source`` times ``speed`` of the model."""
+    """Return the table with ``gpu``, whose rates are those of ``source`` times ``speed`` of the model."""
     alone, spread = (
         {**rates, **{k._replace(gpu=gpu): r * speed[k.model] for k, r in rates.items() if k.gpu == source}}
         for rates in (table.alone, table.spread)
@@ -263,8 +265,11 @@ class RateBook:
             self.table, alone={**self.table.alone, **self.own}, spread={**self.table.spread, **self.spread}
         )
 
-    def enter(self, given: GivenJob) -> Job:
-        """The job, under a model of its own where it has its own rates; a problem if it can run nowhere."""
+    def enter(self, given: GivenJob) -> TrainingJob:
+        """Return the job, under a model of its own where it has its own rates.
+
+        A problem if it can run nowhere.
+        """
         job = given.job
         if job.kind == "interactive":
             return self._held(given)
@@ -277,18 +282,18 @@ class RateBook:
         self._check(job, given.place)
         return job
 
-    def _with_rates(self, job: Job, rates: Mapping[str, float], place: str) -> Job:
+    def _with_rates(self, job: TrainingJob, rates: Mapping[str, float], place: str) -> TrainingJob:
         model = job.model if job.model == job.name else f"{job.model} of {job.name}"
         job = replace(job, model=f"{model} (own rates)" if model in self._models else model)
         self.own.update({AloneKey(gpu, job.model, job.workers): r for gpu, r in rates.items() if r > 0})
         self._check(job, place, own=True)
         return job
 
-    def hold(self, job: Job, gpu: str) -> Job:
-        """A job that holds its GPUs of one type: a second of its time is a step."""
+    def hold(self, job: TrainingJob, gpu: str) -> TrainingJob:
+        """Return a job that holds its GPUs of one type: a second of its time is a step."""
         return self._with_rates(job, {gpu: 1.0}, f"Job {job.name!r}")
 
-    def _timed(self, job: Job, place: str) -> Job:
+    def _timed(self, job: TrainingJob, place: str) -> TrainingJob:
         """A job whose hours are stated for one GPU: on others it is as much faster as its model.
 
         By the table where it has rates of the model on both, else by the cost layer: of the model where it
@@ -309,7 +314,7 @@ class RateBook:
 
         return self._with_rates(job, {gpu: speed(gpu) for gpu in self.cluster.types}, place)
 
-    def _held(self, given: GivenJob) -> Job:
+    def _held(self, given: GivenJob) -> TrainingJob:
         job, types = given.job, self.cluster.types
         if given.rates:
             usable = [gpu for gpu in types if given.rates.get(gpu, 0.0) > 0]
@@ -317,7 +322,7 @@ class RateBook:
             usable = [gpu for gpu in types if self.table.rate(gpu, job.model, job.workers) > 0] or list(types)
         return self._with_rates(job, dict.fromkeys(usable, 1.0), given.place)
 
-    def _model(self, job: Job, place: str) -> None:
+    def _model(self, job: TrainingJob, place: str) -> None:
         for gpu in self.cluster.types:
             key = AloneKey(gpu, job.model, job.workers)
             if key in self.own or key in self.table.alone:
@@ -335,7 +340,7 @@ class RateBook:
     def _models(self) -> tuple[str, ...]:
         return tuple(sorted({key.model for key in self.table.alone}))
 
-    def _check(self, job: Job, place: str, own: bool = False) -> None:
+    def _check(self, job: TrainingJob, place: str, own: bool = False) -> None:
         usable = [gpu for gpu in self.cluster.types if self._rate(gpu, job) > 0]
         if not usable:
             several = f" with {job.workers} GPUs" if job.workers > 1 else ""
@@ -357,7 +362,7 @@ class RateBook:
             return "add GPUs that can run it"
         return f"{instead(model, self._models)}, or another table of throughputs"
 
-    def _rate(self, gpu: str, job: Job) -> float:
+    def _rate(self, gpu: str, job: TrainingJob) -> float:
         return self.own.get(AloneKey(gpu, job.model, job.workers)) or self.table.rate(
             gpu, job.model, job.workers
         )

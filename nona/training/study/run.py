@@ -10,7 +10,7 @@ from math import ceil
 
 import numpy as np
 
-from nona.allocation.problem import Policy
+from nona.allocation.problem import AllocationPolicy
 from nona.allocation.registry import get_policy
 from nona.cluster.prices import prices_of
 from nona.core.arrays import Floats
@@ -28,7 +28,7 @@ from nona.training import results as result_training
 from nona.training.metrics import level_with_shortest, pooled_outcome
 from nona.training.replications import TrainingRun, run_policies
 from nona.training.report.traces import policy_trace
-from nona.training.rounds import OnProgress, RunOptions, TrainingProgress
+from nona.training.rounds import OnProgress, RoundOptions, TrainingProgress
 from nona.training.study.preparation import prepare_training, training_part
 from nona.training.system import TrainingSystem
 
@@ -73,7 +73,7 @@ def simulate_training_scenario(
     count = scenario.simulation.replications if replications is None else replications
     systems = tuple(prepare_training(scenario, sources, r) for r in range(max(1, count)))
     chosen = chosen_policies(scenario, policies)
-    run = RunOptions(trace_rounds=trace_rounds)
+    run = RoundOptions(trace_rounds=trace_rounds)
     runs = run_policies(systems, chosen, run, ideal=ideal, workers=workers, on_progress=on_progress)
     passed, failed = checked({n: [c for run in own for c in run.checks] for n, own in runs.items()})
     report = result_training.TrainingReport(
@@ -90,7 +90,7 @@ def simulate_training_scenario(
 def _setting(
     scenario: Scenario,
     systems: Sequence[TrainingSystem],
-    policies: Sequence[tuple[Policy, Options]],
+    policies: Sequence[tuple[AllocationPolicy, Options]],
     throughputs: str,
 ) -> result_training.TrainingSetting:
     system = systems[0]
@@ -108,14 +108,14 @@ def _setting(
     )
 
 
-def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple[Policy, Options]]:
-    """The policies called ``names`` (none: the scenario's), each with the scenario's options for it.
+def chosen_policies(scenario: Scenario, names: Sequence[str] = ()) -> list[tuple[AllocationPolicy, Options]]:
+    """Return the policies called ``names`` (none: the scenario's), each with the scenario's options for it.
 
     Where the scenario shares space, so does every policy that can and whose options do not say otherwise.
     """
     spec = training_part(scenario)
     own = {entry.name: entry.options for entry in spec.policies}
-    chosen: list[tuple[Policy, Options]] = []
+    chosen: list[tuple[AllocationPolicy, Options]] = []
     for name in dict.fromkeys(names or own):
         policy, options = get_policy(name), dict(own.get(name, {}))
         if spec.space_sharing and policy.space_sharing and "space_sharing" in policy.defaults:
@@ -187,7 +187,9 @@ def with_one_more(scenario: Scenario, gpu: str) -> Scenario:
     return scenario.model_copy(update=update)
 
 
-def _row(gpu: str, price_hour: float | None, p: result_training.PolicyOutcome) -> result_training.OneMoreRow:
+def _row(
+    gpu: str, price_hour: float | None, p: result_training.TrainingPolicyResult
+) -> result_training.OneMoreRow:
     return result_training.OneMoreRow(
         gpu=gpu,
         price_hour=price_hour,

@@ -12,7 +12,7 @@ import yaml
 from saved_things import simulated
 
 from nona.app.server.browser import new_token
-from nona.app.session.saving import Store
+from nona.app.session.saving import WorkspaceStore
 from nona.app.session.share import unpack
 from nona.app.session.state import AppState
 from nona.app.session.workspace_files import FILE, Restored
@@ -102,7 +102,7 @@ def test_the_scenario_of_a_result_its_bundle_and_its_link_open(scenario, earlier
 
 
 def test_a_workspace_opens(scenario, earlier, tmp_path):
-    store, token = Store(tmp_path), new_token()
+    store, token = WorkspaceStore(tmp_path), new_token()
     state = AppState()
     store.watch(token, state)
     state.adopt(scenario)
@@ -112,6 +112,6 @@ def test_a_workspace_opens(scenario, earlier, tmp_path):
     for one in written["scenarios"]:
         one["text"] = {key: value for key, value in earlier.items() if key != "models"}
     file.write_text(json.dumps(written))
-    again = Store(tmp_path).load(token)
+    again = WorkspaceStore(tmp_path).load(token)
     assert again.scenario == scenario
     assert again.choices.find(Restored) is None

@@ -15,7 +15,7 @@ from saved_things import probe
 from sizes import sized
 
 from nona.app.store.database import APPLICATION_ID, FILE, MIGRATIONS, Database
-from nona.app.store.store import Store
+from nona.app.store.store import ResultStore
 from nona.core.errors import StoreError
 
 HERE = Path(__file__).parent
@@ -25,8 +25,8 @@ from pathlib import Path
 sys.path.insert(0, {here!r})
 from saved_things import probe
 from nona.app.store.database import Database
-from nona.app.store.store import Store
-store = Store(Database(Path(sys.argv[1])), sys.argv[2])
+from nona.app.store.store import ResultStore
+store = ResultStore(Database(Path(sys.argv[1])), sys.argv[2])
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(int(sys.argv[3])):
@@ -63,7 +63,7 @@ def test_several_servers_write_at_once_from_the_first_moment(tmp_path):
         told = [output.read().split() for output in begin(*processes)]
         assert [process.wait() for process in processes] == [0, 0, 0]
     for owner, ids in zip(("ada", "bob", "eve"), told, strict=True):
-        found = Store(Database(folder), owner).listing().items
+        found = ResultStore(Database(folder), owner).listing().items
         assert [item.id for item in found] == ids[::-1]
         assert len(ids) == 15
     assert is_sound(folder)
@@ -79,7 +79,7 @@ def test_a_killed_writer_loses_nothing_that_it_said_it_had_saved(tmp_path):
             process.send_signal(signal.SIGKILL)
             process.wait()
             told += output.read().split()  # said before the end
-        store = Store(Database(tmp_path), "ada")
+        store = ResultStore(Database(tmp_path), "ada")
         found = store.listing()
         assert found.unreadable == 0
         assert set(told) <= {item.id for item in found.items}
@@ -90,7 +90,7 @@ def test_a_killed_writer_loses_nothing_that_it_said_it_had_saved(tmp_path):
 
 def filled(folder):
     """A data base with a few items in one file, as it is after the last connection has closed."""
-    store = Store(Database(folder), "ada")
+    store = ResultStore(Database(folder), "ada")
     for number in range(6):
         store.save(probe(f"item {number}", "note", os.urandom(3000)))
     return (folder / FILE).read_bytes()
@@ -127,7 +127,7 @@ def test_whatever_happens_to_the_file_is_one_line(tmp_path):
         folder = tmp_path / str(trial)
         folder.mkdir()
         (folder / FILE).write_bytes(data)
-        use(Store(Database(folder), "ada"))
+        use(ResultStore(Database(folder), "ada"))
 
 
 with closing(sqlite3.connect(":memory:")) as other:
@@ -145,7 +145,7 @@ DAMAGED = (b"{}" * 900, bytes(5000), b"x", b"SQLite format 3\0" + bytes(4080))
 )
 def test_a_file_that_is_not_ours_is_refused_and_stays(tmp_path, data, why):
     (tmp_path / FILE).write_bytes(data)
-    store = Store(Database(tmp_path), "ada")
+    store = ResultStore(Database(tmp_path), "ada")
     for call in (store.listing, lambda: store.save(probe("a"))):
         with pytest.raises(StoreError, match=why):
             call()
@@ -155,10 +155,10 @@ def test_a_file_that_is_not_ours_is_refused_and_stays(tmp_path, data, why):
 def test_what_is_no_file_is_refused(tmp_path):
     (tmp_path / FILE).mkdir()
     with pytest.raises(StoreError, match="it is no file"):
-        Store(Database(tmp_path), "a").listing()
+        ResultStore(Database(tmp_path), "a").listing()
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
-        store = Store(Database(folder), "a")
+        store = ResultStore(Database(folder), "a")
         for call in (store.listing, lambda store=store: store.save(probe("a"))):  # never an empty list
             with pytest.raises(StoreError, match=r"it cannot be used \("):
                 call()
@@ -167,7 +167,7 @@ def test_what_is_no_file_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "number", "told", "call"),
     [
-        ("lstat", errno.EACCES, r"\(Permission denied\); make the file and its folder", Store.listing),
+        ("lstat", errno.EACCES, r"\(Permission denied\); make the file and its folder", ResultStore.listing),
         ("open", errno.ENOSPC, "No space left on device", lambda store: store.save(probe("a"))),
     ],
 )
@@ -178,7 +178,7 @@ def test_a_file_out_of_reach_is_not_called_empty(name, number, told, call, monke
     for place in (Path, os):
         monkeypatch.setattr(place, name, refuse)
     with pytest.raises(StoreError, match=told):
-        call(Store(Database(tmp_path), "a"))
+        call(ResultStore(Database(tmp_path), "a"))
 
 
 def test_a_file_that_may_only_be_read_is_refused_and_says_what_to_do(tmp_path):
@@ -195,7 +195,7 @@ def test_a_file_that_may_only_be_read_is_refused_and_says_what_to_do(tmp_path):
 
 
 def test_a_full_disk_refuses_the_item_and_keeps_the_others(tmp_path):
-    store = Store(Database(tmp_path, most_pages=40), "ada")
+    store = ResultStore(Database(tmp_path, most_pages=40), "ada")
     kept = []
 
     def fill():
@@ -213,19 +213,19 @@ LATER = (*MIGRATIONS, ("ALTER TABLE items ADD COLUMN mark TEXT NOT NULL DEFAULT 
 
 def test_an_older_schema_migrates_with_its_items_and_what_fails_changes_nothing(tmp_path):
     filled(tmp_path)
-    before = Store(Database(tmp_path), "ada").listing()
+    before = ResultStore(Database(tmp_path), "ada").listing()
     broken = (*MIGRATIONS, ("ALTER TABLE items ADD COLUMN mark TEXT", "ALTER TABLE absent ADD COLUMN x"))
     with pytest.raises(StoreError, match="no such table"):
-        Store(Database(tmp_path, broken), "ada").listing()
-    assert Store(Database(tmp_path), "ada").listing() == before
-    later = Store(Database(tmp_path, LATER), "ada")
+        ResultStore(Database(tmp_path, broken), "ada").listing()
+    assert ResultStore(Database(tmp_path), "ada").listing() == before
+    later = ResultStore(Database(tmp_path, LATER), "ada")
     assert later.listing() == before
     with later.database.writing() as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (len(LATER),)
         assert connection.execute("SELECT DISTINCT mark FROM items").fetchall() == [("none",)]
     with pytest.raises(StoreError, match=r"its version is 3, and this program knows 2; install"):
-        Store(Database(tmp_path), "ada").save(probe("b"))
-    assert Store(Database(tmp_path, LATER), "ada").listing() == before
+        ResultStore(Database(tmp_path), "ada").save(probe("b"))
+    assert ResultStore(Database(tmp_path, LATER), "ada").listing() == before
 
 
 def test_the_first_schema_never_changes(tmp_path):

@@ -15,7 +15,7 @@ from sizes import examples
 from nona.app.store import store as operations
 from nona.app.store.contents import clean_name, clean_note
 from nona.app.store.database import Database
-from nona.app.store.store import UNDO_S, Store
+from nona.app.store.store import UNDO_S, ResultStore
 from nona.core.errors import StoreError
 
 OWNERS = ("ada", "bob")
@@ -47,7 +47,7 @@ class Operations(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
     def of(self, owner, **settings):
-        return Store(Database(self.folder), owner, now=self.tick, **settings)
+        return ResultStore(Database(self.folder), owner, now=self.tick, **settings)
 
     def tick(self):
         self.time += timedelta(seconds=1)
@@ -138,7 +138,7 @@ TestOperations = Operations.TestCase
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(Database(tmp_path / "data"), "ada")
+    return ResultStore(Database(tmp_path / "data"), "ada")
 
 
 def test_looking_writes_nothing_and_only_its_owner_may_read_the_file(store):
@@ -156,7 +156,7 @@ def test_a_deleted_item_can_be_restored_for_a_day_and_is_then_gone_from_the_file
     secret = "a secret that nobody finds " * 3
 
     def at(seconds):
-        return Store(Database(tmp_path), "ada", now=lambda: time + timedelta(seconds=seconds))
+        return ResultStore(Database(tmp_path), "ada", now=lambda: time + timedelta(seconds=seconds))
 
     (item,) = at(0).save(probe("a", secret))
     at(1).delete(item.id)
@@ -192,7 +192,7 @@ def test_what_keeps_itself_is_bounded_gives_way_to_what_is_saved_and_is_seen_by_
     tmp_path, monkeypatch
 ):
     monkeypatch.setattr(operations, "MOST_BY_ITSELF", 3)
-    ada, bob = (Store(Database(tmp_path), owner, everyone=True) for owner in OWNERS)
+    ada, bob = (ResultStore(Database(tmp_path), owner, everyone=True) for owner in OWNERS)
     kept = [ada.save(replace(probe(f"run {n}", text=bytes([n])), by_itself=True))[0] for n in range(5)]
     assert [item.name for item in ada.listing().items] == ["run 4", "run 3", "run 2"]
     assert bob.listing().items == ()

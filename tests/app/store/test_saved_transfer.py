@@ -17,7 +17,7 @@ from nona.app.store.contents import SAVED_KINDS, Contents, SavedKind
 from nona.app.store.database import Database
 from nona.app.store.store import LIST_FILE as LISTED
 from nona.app.store.store import MOST_IN_FILE as MOST_ITEMS
-from nona.app.store.store import Store, compare, export_items, import_items
+from nona.app.store.store import ResultStore, compare, export_items, import_items
 from nona.core.errors import StoreError
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.scenario.lookup import Sources
@@ -27,12 +27,12 @@ GRAPH = {"directed": True, "nodes": [{"id": "a", "compute_ms": 3.0}], "edges": [
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(Database(tmp_path / "mine"), "ada")
+    return ResultStore(Database(tmp_path / "mine"), "ada")
 
 
 @pytest.fixture
 def other(tmp_path):
-    return Store(Database(tmp_path / "other"), "bob")
+    return ResultStore(Database(tmp_path / "other"), "bob")
 
 
 def exported(store):
@@ -128,7 +128,7 @@ def test_a_hostile_file_is_one_line_and_saves_nothing(store, other, what):
 )
 def test_any_damage_is_refused_or_harmless(name, flips, kept):
     with TemporaryDirectory() as folder:
-        store = Store(Database(Path(folder)), "ada", now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+        store = ResultStore(Database(Path(folder)), "ada", now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
         data = exported(store)
         member = bytearray(members_of(data)[name])
         for where, byte in flips:

@@ -17,7 +17,7 @@ from nona.models.cost.operators import operator_work
 from nona.models.cost.options import CostOptions, slice_constant
 from nona.models.cost.rules import RULES, rule
 from nona.models.graph.dag import Dag
-from nona.models.graph.model import Edge, ModelGraph, Operator, Tensor, Work
+from nona.models.graph.model import Edge, ModelGraph, Operator, StatedWork, Tensor
 
 SIZES = st.integers(1, 7)
 # Multiply-adds (10^9) of what PyTorch exports; batch normalisation does not change the products.
@@ -51,7 +51,7 @@ def test_convolution_by_hand():
     work = one("Conv", (1, 8, 6, 8), (1, 6, 10, 10), [8, 3, 5, 3], [8], group=2)
     out, macs = 8 * 6 * 8, 8 * 6 * 8 * 3 * 5 * 3
     weights = 4 * (8 * 45 + 8)
-    assert work == Work(2 * macs + out, macs, 4 * 600, 4 * out, weights)
+    assert work == StatedWork(2 * macs + out, macs, 4 * 600, 4 * out, weights)
 
 
 @examples(30)
@@ -108,7 +108,7 @@ def test_small_operators_by_hand():
     assert one("Slice", (5, 8), (100, 8)).read_bytes == 5 * 8 * 4, "no more than it uses"
     assert one("Expand", (100, 8), (1, 8)).read_bytes == 8 * 4
     for view in ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"):
-        assert one(view, (16,), (4, 4)) == Work()
+        assert one(view, (16,), (4, 4)) == StatedWork()
 
 
 @pytest.mark.parametrize(("length", "launch"), [(2, "host"), (100_000, "fused")])
@@ -122,7 +122,7 @@ def test_unknown_kinds_and_missing_shapes_are_named_and_counted():
     tensors = {n: Tensor(n, 400.0, (100,)) for n in "xyz"}
     operators = (Operator("a", "Mystery", ("x",), ("y",)), Operator("b", "Mystery", ("y",), ("z",)))
     works, warnings = operator_work(ModelGraph("g", operators, (Edge("a", "b", "y", 400.0),), tensors))
-    assert [w.work for w in works] == [Work(read_bytes=400.0, write_bytes=400.0)] * 2
+    assert [w.work for w in works] == [StatedWork(read_bytes=400.0, write_bytes=400.0)] * 2
     assert warnings == (
         "Operator kind 'Mystery' has no rule: 2 operators counted with zero FLOPs and their bytes.",
     )
@@ -133,7 +133,7 @@ def test_unknown_kinds_and_missing_shapes_are_named_and_counted():
 
 
 def test_stated_work_wins():
-    own = Work(flops=7.0, macs=3.0, read_bytes=1.0)
+    own = StatedWork(flops=7.0, macs=3.0, read_bytes=1.0)
     graph = ModelGraph("g", (Operator("a", "Conv", work=own),), ())
     assert operator_work(graph)[0][0].work == own
     doubled = operator_work(graph, CostOptions(batch=2))[0][0].work

@@ -14,7 +14,7 @@ from graph_cases import model, refusal, relu
 
 from nona.core.errors import GraphError
 from nona.models.graph import guard
-from nona.models.graph.guard import GuardedWorker, Limits, parse_guarded
+from nona.models.graph.guard import ChildLimits, GuardedWorker, parse_guarded
 from nona.models.graph.guard_columns import PIECE, from_lines, to_lines
 from nona.models.graph.node_link import from_node_link
 from nona.models.graph.readers import read_model
@@ -64,9 +64,9 @@ SPIN = "from nona.models.graph.guard_child import _limit_files_and_time as f; f(
 @pytest.mark.parametrize(
     ("code", "limits", "says"),
     [
-        ("import time; time.sleep(600)", Limits(wall_s=0.3), "longer than 0.3 s"),
-        (SPIN, Limits(), "more than 10 s of processor time"),
-        ("", Limits(memory_bytes=600_000_000), "memory"),
+        ("import time; time.sleep(600)", ChildLimits(wall_s=0.3), "longer than 0.3 s"),
+        (SPIN, ChildLimits(), "more than 10 s of processor time"),
+        ("", ChildLimits(memory_bytes=600_000_000), "memory"),
     ],
 )
 def test_clock_processor_time_and_memory_are_limited(code, limits, says, monkeypatch):

@@ -13,7 +13,7 @@ from sizes import examples
 from benchmarks.fuzz_readers import mutate, outcome, seeds
 from nona.core.errors import GraphError
 from nona.models.graph.guard import GuardedWorker
-from nona.models.graph.model import Edge, ModelGraph, Operator, Tensor, Work
+from nona.models.graph.model import Edge, ModelGraph, Operator, StatedWork, Tensor
 from nona.models.graph.node_link import from_node_link, to_node_link
 from nona.models.graph.readers import read_model
 
@@ -38,7 +38,7 @@ def test_dot():
     assert [o.id for o in graph.operators] == ["one", "two", "three", "four"]
     assert two.compute_s == {"v100": 0.01, "t4": 0.02}
     assert (two.kind, four.kind) == ("<i>heavy</i>", "Task")
-    assert three.work == Work(flops=8e9, weight_bytes=1000.0)
+    assert three.work == StatedWork(flops=8e9, weight_bytes=1000.0)
     assert one.outputs == ("x",)
     assert len(graph.edges) == 5
     assert (graph.name, graph.source_format) == ("slides", "dot")
@@ -182,7 +182,7 @@ sizes = st.floats(0, 1e15)
 scalars = st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False) | names
 attributes = st.dictionaries(names, scalars | st.lists(scalars, max_size=4).map(tuple), max_size=3)
 times = st.none() | st.dictionaries(names | st.just("*"), st.floats(0, 1e9), min_size=1, max_size=3)
-works = st.none() | st.builds(Work, sizes, sizes, sizes, sizes, sizes)
+works = st.none() | st.builds(StatedWork, sizes, sizes, sizes, sizes, sizes)
 tensor_types = st.tuples(sizes, st.none() | st.lists(st.integers(0, 99), max_size=4).map(tuple), names)
 
 
@@ -258,7 +258,7 @@ def test_doubtful_input_is_read_as_it_is_with_a_warning():
     graph = from_node_link({"nodes": nodes, "edges": edges, "graph": {"name": "own"}, "arcs": []}, "given")
     assert graph.name == "given"
     assert (graph.operators[0].id, graph.operators[1].kind) == (MARKUP, "<b>")
-    assert graph.operators[1].work == Work(flops=10.0, macs=5.0)
+    assert graph.operators[1].work == StatedWork(flops=10.0, macs=5.0)
     assert graph.warnings == (
         "1 of 1 edges state no bytes; they count as 0 bytes.",
         "Ignored keys: 'arcs' (×1), 'compute' (×1), 'latency' (×1).",

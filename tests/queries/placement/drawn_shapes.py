@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from nona.queries.placement.configurations import Shape, set_partitions
-from nona.queries.placement.messages import Link
+from nona.queries.placement.configurations import SubgraphShape, set_partitions
+from nona.queries.placement.messages import PlacementLink
 
 
 def shape_of(times, edges, tensor=None, size=None, root=True, sink=True):
@@ -12,7 +12,7 @@ def shape_of(times, edges, tensor=None, size=None, root=True, sink=True):
     source, target = (np.array([e[i] for e in edges], dtype=np.int64) for i in (0, 1))
     tensor = np.arange(len(edges)) if tensor is None else np.array(tensor)
     times, size = np.array(times, dtype=float), np.ones(len(edges)) if size is None else np.array(size)
-    return Shape(root, sink, times[None], times, source, target, tensor, size)
+    return SubgraphShape(root, sink, times[None], times, source, target, tensor, size)
 
 
 def drawn_shape(seed, m, *, root=True, sink=True, dense=0.35, light=0.4):
@@ -57,7 +57,9 @@ def shapes(most, **more):
 
 def links(capacities, latencies, **more):
     disciplines = st.sampled_from(["fifo", "processor-sharing"])
-    return st.builds(Link, st.sampled_from(capacities), st.sampled_from(latencies), disciplines, **more)
+    return st.builds(
+        PlacementLink, st.sampled_from(capacities), st.sampled_from(latencies), disciplines, **more
+    )
 
 
 def everything(shape):

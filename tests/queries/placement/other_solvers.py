@@ -12,10 +12,10 @@ import scipy
 from nona.core.arrays import Floats, Ints
 from nona.core.errors import PlacementError
 from nona.core.units import format_number
-from nona.queries.placement.model import Model, gradient, objective_s, value_at
+from nona.queries.placement.model import PlacementModel, gradient, objective_s, value_at
 from nona.queries.placement.solver.inner_program import cheapest
 from nona.queries.placement.solver.parametric import solve_parametric
-from nona.queries.placement.solver.problem import Group, Problem, build_problem, groups_of
+from nona.queries.placement.solver.problem import PlacementProgram, ProgramGroup, build_problem, groups_of
 from nona.queries.placement.solver.solution import Certified, Solution, price
 
 _MOST_COLUMNS = 200
@@ -25,7 +25,9 @@ _GUARD = 0.999
 class _Reduced:
     """The objective on a few columns of every group; equal sub-graphs share their probabilities."""
 
-    def __init__(self, model: Model, groups: Sequence[Group], problem: Problem, columns: Ints) -> None:
+    def __init__(
+        self, model: PlacementModel, groups: Sequence[ProgramGroup], problem: PlacementProgram, columns: Ints
+    ) -> None:
         self.columns, self.problem = columns, problem
         self.group = problem.group[columns]
         rows = [problem.column[columns[self.group == g]] for g in range(len(groups))]
@@ -36,7 +38,7 @@ class _Reduced:
             for k in g.members:
                 table[g.query][k] = small
         self.full, self.rows, self.groups = model, rows, groups
-        self.model = Model(model.system, tuple(tuple(row) for row in table), model.class_shares)
+        self.model = PlacementModel(model.system, tuple(tuple(row) for row in table), model.class_shares)
         self.slices = [np.flatnonzero(self.group == g) for g in range(len(groups))]
 
     def spread_out(self, z: Floats) -> list[list[Floats]]:
@@ -73,7 +75,7 @@ class _Reduced:
         return limits
 
 
-def solve_slsqp(model: Model, *, starts: int = 6, seed: int = 0, polish: bool = True) -> Solution:
+def solve_slsqp(model: PlacementModel, *, starts: int = 6, seed: int = 0, polish: bool = True) -> Solution:
     """Multi-start SLSQP with the analytic gradient, W_c following the placement.
 
     Its bound is that of the parametric program at the solution's own, linearised W_c. When there are
@@ -125,7 +127,9 @@ def _descend(reduced: _Reduced, start: Floats) -> Floats:
     return start if (sums <= 0).any() else z / sums[reduced.group]
 
 
-def _starts(reduced: _Reduced, problem: Problem, given: Floats | None, count: int, seed: int) -> list[Floats]:
+def _starts(
+    reduced: _Reduced, problem: PlacementProgram, given: Floats | None, count: int, seed: int
+) -> list[Floats]:
     """The local point, the known one, and random ones, each mixed with local until the link is stable."""
     rng = np.random.default_rng(seed)
     local = _vector(reduced, problem, problem.start[:-1])
@@ -150,11 +154,11 @@ def _uniform(reduced: _Reduced) -> Floats:
     return result
 
 
-def _vector(reduced: _Reduced, problem: Problem, columns: Ints) -> Floats:
+def _vector(reduced: _Reduced, problem: PlacementProgram, columns: Ints) -> Floats:
     return np.isin(reduced.columns, columns).astype(float)
 
 
-def _shortlist(problem: Problem, x: Floats) -> Ints:
+def _shortlist(problem: PlacementProgram, x: Floats) -> Ints:
     """All columns if they are few; else local ones, those in use, and the best at some wait and price."""
     n = len(problem.a0)
     if n <= _MOST_COLUMNS:
@@ -173,7 +177,7 @@ def _shortlist(problem: Problem, x: Floats) -> Ints:
     return np.flatnonzero(keep)
 
 
-def _solution(model: Model, x: list[list[Floats]], value: float) -> Solution:
+def _solution(model: PlacementModel, x: list[list[Floats]], value: float) -> Solution:
     priced = price(model, x, value_at(model, x))
     bound = solve_parametric(priced.problem(model), gap=1e-5)
     return Solution(x, value, priced, bound)
@@ -183,7 +187,7 @@ _LIMIT = 5_000
 _REFINED = 5
 
 
-def solve_exhaustive(model: Model, *, grid: int = 17) -> Solution:
+def solve_exhaustive(model: PlacementModel, *, grid: int = 17) -> Solution:
     """The best pure placement, and the best mixture of two configurations in one sub-graph.
 
     Every pure placement is evaluated; around the five best ones, every mixture with another
@@ -211,17 +215,17 @@ def solve_exhaustive(model: Model, *, grid: int = 17) -> Solution:
     return Solution(x, value, price(model, x, at), end)
 
 
-def _value(model: Model, x: list[list[Floats]]) -> float:
+def _value(model: PlacementModel, x: list[list[Floats]]) -> float:
     return objective_s(model, value_at(model, x))
 
 
-def _pure(model: Model, chosen: tuple[int, ...]) -> list[list[Floats]]:
+def _pure(model: PlacementModel, chosen: tuple[int, ...]) -> list[list[Floats]]:
     numbers = iter(chosen)
     return [[np.eye(1, len(c), next(numbers))[0] for c in row] for row in model.candidates]
 
 
 def _best_mixture(
-    model: Model, chosen: tuple[int, ...], position: int, other: int, grid: int
+    model: PlacementModel, chosen: tuple[int, ...], position: int, other: int, grid: int
 ) -> tuple[float, list[list[Floats]]]:
     changed = tuple(other if i == position else c for i, c in enumerate(chosen))
     ends = _pure(model, chosen), _pure(model, changed)

@@ -4,7 +4,7 @@ import numpy as np
 
 from nona.models.contraction.task_graph import TaskGraph
 from nona.models.decomposition import decompose
-from nona.queries.system import QueryClass, Stream, System
+from nona.queries.system import BackgroundStream, QueryClass, System
 
 
 def task_graph(compute_s, edges, classes=(1.0,)):
@@ -46,8 +46,8 @@ def system(*queries, servers=8, compute=None, network=None, classes=1, per_serve
         executor_server=np.arange(executors) // per_server,
         executor_class=np.arange(executors) % classes,
         class_names=tuple(f"class{k}" for k in range(classes)),
-        background_compute=compute or Stream(),
-        background_network=network or Stream(),
+        background_compute=compute or BackgroundStream(),
+        background_network=network or BackgroundStream(),
         queries=queries,
         **({"capacity": 1000.0, "latency_s": 0.0, "discipline": "fifo"} | more),
     )
@@ -85,5 +85,5 @@ def random_system(seed, *, queries=2, load=0.5, network=0.0, **more):
     scale = load * servers / work
     scaled = [QueryClass(f"q{i}", q.tasks, q.decomposition, q.rate * scale) for i, q in enumerate(found)]
     capacity = float(more.pop("capacity", 1000.0))
-    background = Stream(network * capacity / 2.0, 2.0, 1.0)
+    background = BackgroundStream(network * capacity / 2.0, 2.0, 1.0)
     return system(*scaled, servers=servers, capacity=capacity, network=background, **more)

@@ -25,7 +25,7 @@ from nona.queries.placement.prediction import as_model, predict
 from nona.queries.placement.shares import SharesObjective, descend_shares, starting_shares
 from nona.queries.placement.solve import solve
 from nona.queries.placement.spans import COMPUTE, VISITS, longest_path, plan_of, spans
-from nona.queries.system import QueryClass, Stream
+from nona.queries.system import BackgroundStream, QueryClass
 
 ORDINARY = examples(25)
 
@@ -38,7 +38,7 @@ def shares_of(s, seed, spread=3.0):
 def two_speeds(rate, slow=3.0, servers=6, background=0.0):
     """Single tasks, half of the servers ``slow`` times as slow."""
     q = query([0.01], [], rate, classes=(1.0, slow))
-    stream = Stream(background / 0.004, 0.004, 1.0) if background else None
+    stream = BackgroundStream(background / 0.004, 0.004, 1.0) if background else None
     return system(q, servers=servers, classes=2, compute=stream)
 
 
@@ -59,7 +59,7 @@ def test_shares_of_a_uniform_draw_change_nothing(seed):
 @ORDINARY
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_work_is_conserved(seed, other):
-    background = Stream(20.0, 0.004, 1.0)
+    background = BackgroundStream(20.0, 0.004, 1.0)
     s = random_system(seed, classes=2, servers=6, load=0.3, compute=background)
     shares = shares_of(s, other)
     own = [shares[j] @ q.tasks.compute_s.sum(axis=1) * q.rate for j, q in enumerate(s.queries)]
@@ -76,7 +76,7 @@ def test_each_class_is_an_exact_single_server_queue():
     """Local jobs: what arrives at an executor of class k is Poisson of rate Σ λ_j s_jk/n_k."""
     a = query([0.01, 0.005], [(0, 1, 1.0)], 60.0, classes=(1.0, 2.5), service_scv=0.5)
     b = query([0.03], [], 20.0, classes=(1.0, 1.5))
-    s = system(a, b, servers=6, classes=2, compute=Stream(5.0, 0.004, 1.0))
+    s = system(a, b, servers=6, classes=2, compute=BackgroundStream(5.0, 0.004, 1.0))
     shares = np.array([[0.7, 0.3], [0.2, 0.8]])
     p = predict(s, local_placement(s).queries, shares)
     waits = []

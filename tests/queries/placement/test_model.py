@@ -17,16 +17,16 @@ from nona.core.errors import PlacementError
 from nona.queries.placement.configurations import server_slots
 from nona.queries.placement.enumeration import candidates
 from nona.queries.placement.fixed import local_placement, spread_placement
-from nona.queries.placement.link_routes import Draws, crossings, draws_of, link_of, route_of
-from nona.queries.placement.link_waits import Curve, Traffic, roles_of, wait_per_byte
-from nona.queries.placement.messages import Candidates, Link
-from nona.queries.placement.model import Model, build_model, gradient, objective_s, value_at
+from nona.queries.placement.link_routes import ServerDraws, crossings, draws_of, link_of, route_of
+from nona.queries.placement.link_waits import LinkTraffic, WaitCurves, roles_of, wait_per_byte
+from nona.queries.placement.messages import PlacementLink, ShapeCandidates
+from nona.queries.placement.model import PlacementModel, build_model, gradient, objective_s, value_at
 from nona.queries.placement.prediction import congestion_price, prediction_of
 from nona.queries.placement.solve import solve
 from nona.queries.placement.solver.inner_program import TwoRows, solve_two_rows
 from nona.queries.placement.solver.parametric import solve_parametric
 from nona.queries.placement.solver.problem import build_problem, groups_of
-from nona.queries.system import Stream
+from nona.queries.system import BackgroundStream
 
 
 def model_of(s, shares=None):
@@ -259,10 +259,10 @@ def test_all_bytes_cross_the_links_that_they_must():
 
 def test_a_topology_of_one_link_is_the_one_link():
     s = random_system(1, network=0.3)
-    plain = Model(s, model_of(s).candidates)
+    plain = PlacementModel(s, model_of(s).candidates)
     alone = replace(s, topology=make_topology(s.servers, s.capacity))
-    assert link_of(alone) == link_of(s) == Link(s.capacity, s.latency_s)
-    assert Model(alone, plain.candidates).roles == ()
+    assert link_of(alone) == link_of(s) == PlacementLink(s.capacity, s.latency_s)
+    assert PlacementModel(alone, plain.candidates).roles == ()
 
 
 def test_cards_that_never_queue_leave_the_core_of_the_one_link():
@@ -293,7 +293,7 @@ def test_the_mean_wait_is_that_of_the_roles_and_the_curve():
 
 def test_a_link_with_exponential_background_alone_is_an_m_m_1_queue():
     one = query([0.0, 0.0, 0.0, 0.0], [(0, 1, 1.0), (0, 2, 1.0), (1, 3, 1.0), (2, 3, 1.0)], 1e-9)
-    s = networked(system(one, network=Stream(100.0, 4.0, 1.0)))
+    s = networked(system(one, network=BackgroundStream(100.0, 4.0, 1.0)))
     model, x = spread_model(s)
     for w in prediction_of(model, value_at(model, x)).links:
         size = 4.0 / w.capacity
@@ -308,7 +308,7 @@ def test_curves_are_convex_increasing_and_end_where_a_role_is_full(seed, load, m
     s = random_system(1, servers=6, network=float(rng.uniform(0, 0.8)), capacity=1.0)
     t = make_topology(6, 1.0, *rng.uniform(0.05, 2.0, 1), rack_size=4, uplink=float(rng.uniform(0.1, 3)))
     roles = roles_of(replace(s, topology=t))
-    curve = Curve.of(roles)
+    curve = WaitCurves.of(roles)
     a, b = load * curve.full_load, min(load + more, 0.99) * curve.full_load
     for low, middle, high in zip(curve.at(a), curve.at((a + b) / 2), curve.at(b), strict=True):
         assert low <= middle * (1 + 1e-12) <= high * (1 + 1e-12) + 1e-300
@@ -316,7 +316,7 @@ def test_curves_are_convex_increasing_and_end_where_a_role_is_full(seed, load, m
     for start, slope, end in zip(curve.at(a), curve.slopes(a), curve.at(b), strict=True):
         assert start + slope * (b - a) <= end * (1 + 1e-9) + 1e-300
     assert curve.wait(curve.full_load * 1.0001, 0.0, 0.0) == np.inf
-    traffic = Traffic(a, 0.3 * a, 0.5 * a)
+    traffic = LinkTraffic(a, 0.3 * a, 0.5 * a)
     wait = curve.wait(a, 0.3 * a, 0.2 * a)
     assert sum(r.share * r.wait_s(traffic) for r in roles) == pytest.approx(wait, rel=1e-9)
 
@@ -340,7 +340,7 @@ def test_bundles_and_batches():
     edges = [(0, 1, 3.0, "a"), (0, 1, 2.0, "b"), (0, 2, 3.0, "a"), (1, 3, 1.0), (2, 3, 1.0)]
     q = query([0.0, 1.0, 1.0, 0.0], edges, 1.0)
     s = networked(system(q, capacity=1.0), nic=1.0, uplink=1.0)
-    model = build_model(s, lambda shape, link: Candidates(shape, np.array([[1, 2, 0]]), link))
+    model = build_model(s, lambda shape, link: ShapeCandidates(shape, np.array([[1, 2, 0]]), link))
     m = model.candidates[0][0].messages
     assert m.load_s.tolist() == [10.0]
     assert m.square_s2.tolist() == [64.0 + 1 + 1]
@@ -354,7 +354,7 @@ def test_draws_follow_the_shares_of_the_executor_classes():
     assert only.tolist() == [0.5, 0.0, 0.5, 0.0]
     one_server = replace(s, executor_class=np.array([0, 1, 1, 1]))
     assert draws_of(one_server, np.array([[1.0, 0.0]] * len(s.queries))).tolist() == [0.25] * 4
-    draws = Draws.of(np.array([1.0, 0.0]), np.array([0, 1]))  # no message leaves a server that has all
+    draws = ServerDraws.of(np.array([1.0, 0.0]), np.array([0, 1]))  # no message leaves a server that has all
     assert not draws.source.any()
     assert not draws.near.any()
 
@@ -376,7 +376,7 @@ def loaded(s, core, card, uplink, background=0.2, size=0.05):
         s.servers, speed["core"], nic=speed["server out"], rack_size=4, uplink=speed["rack up"]
     )
     mean = size * sent / max(sum(q.rate for q in s.queries), 1e-9)
-    stream = Stream(background * speed["core"] / mean, mean, 1.0)
+    stream = BackgroundStream(background * speed["core"] / mean, mean, 1.0)
     return replace(s, capacity=speed["core"], topology=topology, background_network=stream)
 
 
@@ -501,6 +501,6 @@ def test_overloaded_cards_are_told_and_an_overloaded_background_is_refused():
     assert p.mean_s == np.inf
     assert p.network_utilization == max(link.utilization for link in p.links) > 1
     assert solve(s).prediction.network_utilization < 1
-    full = replace(s, background_network=Stream(1e6 / 8, 10.0, 1.0))
+    full = replace(s, background_network=BackgroundStream(1e6 / 8, 10.0, 1.0))
     with pytest.raises(PlacementError, match="it must be below 1"):
         solve(full)

@@ -18,7 +18,7 @@ from nona.queries.simulation.run import Cancelled, RunOptions, job_times
 from nona.queries.study import placing
 from nona.queries.study.placement_times import simulated_figures
 from nona.queries.study.placing import SearchSteps, place_system
-from nona.queries.system import Batching, Stream
+from nona.queries.system import BackgroundStream, Batching
 from nona.scenario.arrivals import Arrivals
 
 FRESH = 700_000  # number of the first replication: the search uses others
@@ -68,7 +68,7 @@ def test_a_formula_without_a_gap_does_not_end_the_search():
     times = [0.00113, 0.00889, 0.00559, 0.00159]
     arcs = [(0, 1, 0.99e6), (1, 3, 1.11e6), (0, 2, 3.67e6), (2, 3, 0.92e6)]
     link = 10e9 / 8
-    s = system(query(times, arcs, 264.5), servers=7, network=Stream(0.3 * link / 1e6, 1e6, 1.0))
+    s = system(query(times, arcs, 264.5), servers=7, network=BackgroundStream(0.3 * link / 1e6, 1e6, 1.0))
     s = replace(s, capacity=link, latency_s=1e-4)
     chosen = place_system(s)
     assert chosen.formula.gap < 1e-4
@@ -194,7 +194,7 @@ def test_what_cannot_be_placed_is_refused():
     with pytest.raises(PlacementError, match="must be one of"):
         place_system(system(slides()), "magic")
     with pytest.raises(PlacementError, match="capacity"):
-        place_system(system(slides(1.0), network=Stream(100.0, 12.0, 1.0)))
+        place_system(system(slides(1.0), network=BackgroundStream(100.0, 12.0, 1.0)))
 
 
 def test_figures_are_those_of_a_known_queue():

@@ -11,16 +11,17 @@ from sizes import sized
 from nona.core.errors import SimulationError
 from nona.models.contraction.task_graph import TaskGraph
 from nona.models.decomposition import decompose
-from nona.queries.schedulers.base import Prepared
+from nona.queries.schedulers.base import SchedulerTables
 from nona.queries.schedulers.sampling import NONA
 from nona.queries.simulation.run import RunTimes
 from nona.queries.study import race as racing
-from nona.queries.study.race import Budget, Contender, Race, events_per_job
-from nona.queries.system import QueryClass, Stream, System
+from nona.queries.study.race import Contender, EventBudget, Race, events_per_job
+from nona.queries.system import BackgroundStream, QueryClass, System
 
 GRAPH = TaskGraph.from_edges("one", [1.0], [])
 SYSTEM = System(
-    np.arange(1), np.zeros(1, dtype=np.int64), ("gpu",), 1.0, 0.0, "fifo", Stream(), Stream(),
+    np.arange(1), np.zeros(1, dtype=np.int64), ("gpu",), 1.0, 0.0, "fifo",
+        BackgroundStream(), BackgroundStream(),
     (QueryClass("one", GRAPH, decompose(GRAPH.dag), rate=0.5, slo_s=2.0),),
 )  # fmt: skip
 
@@ -49,11 +50,11 @@ def told(monkeypatch):
 
 
 def contenders(*means, spread=0.5, lost=0.0):
-    return [Contender(NONA, Prepared((m, spread, lost), 1)) for m in means]
+    return [Contender(NONA, SchedulerTables((m, spread, lost), 1)) for m in means]
 
 
 def raced(candidates, budget=1e9, **more):
-    return Race(SYSTEM, Budget(budget), **more).run(candidates)
+    return Race(SYSTEM, EventBudget(budget), **more).run(candidates)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -131,11 +132,11 @@ def test_a_round_has_half_the_candidates_or_few(told):
 
 
 def test_a_budget_ends_a_race_and_equal_races_have_equal_results(told):
-    spent = Budget(1.0)
+    spent = EventBudget(1.0)
     outcome = Race(SYSTEM, spent).run(contenders(10.0, 10.1, 10.2, 10.3))
     assert len(told) == 4, "one round"
     assert spent.spent == 1.0
-    again = Race(SYSTEM, Budget(1.0)).run(contenders(10.0, 10.1, 10.2, 10.3))
+    again = Race(SYSTEM, EventBudget(1.0)).run(contenders(10.0, 10.1, 10.2, 10.3))
     assert [t.mean for t in again.order] == [t.mean for t in outcome.order]
     with pytest.raises(SimulationError, match="no candidate"):
         raced([])
@@ -146,8 +147,8 @@ def test_events_are_tasks_and_background():
         SYSTEM,
         executor_server=np.arange(3),
         executor_class=np.zeros(3, dtype=np.int64),
-        background_compute=Stream(2.0, 0.1),
-        background_network=Stream(4.0, 0.1),
+        background_compute=BackgroundStream(2.0, 0.1),
+        background_network=BackgroundStream(4.0, 0.1),
     )
     assert events_per_job(SYSTEM) == 1.0
     assert events_per_job(busy) == pytest.approx(1 + racing.BACKGROUND * (3 * 2.0 + 4.0) / 0.5)
@@ -159,7 +160,8 @@ def test_real_runs_find_the_quicker_scheduler():
     from nona.queries.schedulers.registry import get_scheduler
 
     wide = System(
-        np.arange(4), np.zeros(4, dtype=np.int64), ("gpu",), 1.0, 0.0, "fifo", Stream(), Stream(),
+        np.arange(4), np.zeros(4, dtype=np.int64), ("gpu",), 1.0, 0.0, "fifo",
+        BackgroundStream(), BackgroundStream(),
         (QueryClass("one", GRAPH, decompose(GRAPH.dag), rate=2.8),),
     )  # fmt: skip
     placement = local_placement(wide)
@@ -167,7 +169,7 @@ def test_real_runs_find_the_quicker_scheduler():
     for name in ("random", "least-loaded"):
         scheduler = get_scheduler(name)
         candidates.append(Contender(scheduler, scheduler.prepare(wide, placement, {})))
-    outcome = Race(wide, Budget(sized(4e6, 2e7))).run(candidates)
+    outcome = Race(wide, EventBudget(sized(4e6, 2e7))).run(candidates)
     assert outcome.best.contender.scheduler.name == "least-loaded"
     random = outcome.order[1]
     assert random.mean == pytest.approx(1 + 0.7 / (2 * 0.3), rel=0.15)  # M/D/1: 1 + ρ/(2(1−ρ))

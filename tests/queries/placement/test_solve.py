@@ -23,9 +23,9 @@ from nona.queries.placement.result import Configuration
 from nona.queries.placement.solve import solve
 from nona.queries.placement.solver.inner_program import solve_knapsack
 from nona.queries.placement.solver.parametric import solve_parametric
-from nona.queries.placement.solver.problem import Problem
+from nona.queries.placement.solver.problem import PlacementProgram
 from nona.queries.placement.spans import Envelope
-from nona.queries.system import Stream
+from nona.queries.system import BackgroundStream
 from nona.scenario.arrivals import Arrivals
 
 
@@ -108,7 +108,7 @@ def test_the_number_of_servers_matters_only_through_their_load(factor):
 
 
 def test_one_server_never_uses_the_link():
-    s = system(slides(1.0), servers=1, per_server=4, network=Stream(100.0, 5.0, 1.0))
+    s = system(slides(1.0), servers=1, per_server=4, network=BackgroundStream(100.0, 5.0, 1.0))
     p = solve(s)
     check(p, s)
     assert p.prediction.network_utilization == pytest.approx(0.5)
@@ -130,7 +130,11 @@ def test_corner_cases_stay_finite(discipline):
         (query([0.001, 0.002, 0.003], [(0, 1, 1.0), (1, 2, 1.0)], 3.0),),
         (query([0.001] * 4, [(u, v, 1e12) for u, v, _ in edges], 5.0),),
     ]
-    for network in (Stream(), Stream(999.0, 1.0, 0.0), Stream(0.9999999, 1000.0, 4.0)):
+    for network in (
+        BackgroundStream(),
+        BackgroundStream(999.0, 1.0, 0.0),
+        BackgroundStream(0.9999999, 1000.0, 4.0),
+    ):
         for queries in cases:
             s = system(*queries, discipline=discipline, network=network)
             p = solve(s)
@@ -149,7 +153,7 @@ def test_equal_layers_are_solved_once_and_at_most_one_is_mixed():
     layer = [(0, 1, 9.0), (0, 2, 1.0), (1, 3, 9.0), (2, 3, 1.0)]
     edges = [(u + 3 * i, v + 3 * i, b) for i in range(12) for u, v, b in layer]
     compute = [0.002] + [0.010, 0.008, 0.002] * 12
-    s = system(query(compute, edges, 25.0), servers=40, network=Stream(200.0, 1.0, 1.0))
+    s = system(query(compute, edges, 25.0), servers=40, network=BackgroundStream(200.0, 1.0, 1.0))
     p = solve(s)
     check(p, s)
     assert p.formula.gap <= 1e-4
@@ -160,7 +164,7 @@ def test_equal_layers_are_solved_once_and_at_most_one_is_mixed():
 def test_a_loaded_link_sends_work_back_home():
     shares = []
     for background in (0.0, 0.5, 0.9, 0.99):
-        s = system(slides(20.0), network=Stream(background * 1000.0 / 10.0, 10.0, 1.0))
+        s = system(slides(20.0), network=BackgroundStream(background * 1000.0 / 10.0, 10.0, 1.0))
         p = solve(s)
         check(p, s)
         placed = p.queries[0][0]
@@ -187,8 +191,11 @@ FULL = system(query([0.5], [], 16.0))  # a utilisation of exactly 1 is not stabl
     [
         (replace(system(slides()), queries=()), "no query class"),
         (FULL, "9 servers of this mix"),
-        (system(slides(1.0), compute=Stream(100.0, 0.011, 1.0)), "lower the background load"),
-        (system(slides(1.0), network=Stream(100.0, 12.0, 1.0)), r"traffic .* is 1\.2 of the capacity"),
+        (system(slides(1.0), compute=BackgroundStream(100.0, 0.011, 1.0)), "lower the background load"),
+        (
+            system(slides(1.0), network=BackgroundStream(100.0, 12.0, 1.0)),
+            r"traffic .* is 1\.2 of the capacity",
+        ),
         (system(query([0.001], [], 3000.0, (1.0, 1.0)), servers=2, classes=2), r"1\.5 .* 4 servers"),
     ],
 )
@@ -204,7 +211,7 @@ def test_shares_that_keep_off_a_slow_class_may_be_stable_where_a_uniform_draw_is
 
 
 def test_overloaded_executors_name_the_servers_that_would_do():
-    s = system(slides(600.0), servers=8, compute=Stream(20.0, 0.01, 1.0))
+    s = system(slides(600.0), servers=8, compute=BackgroundStream(20.0, 0.01, 1.0))
     with pytest.raises(PlacementError) as error:
         solve(s)
     text = str(error.value)
@@ -212,9 +219,9 @@ def test_overloaded_executors_name_the_servers_that_would_do():
         assert word in text
     assert "\n" not in text
     needed = int(re.search(r"(\d+) servers of this mix", text).group(1))
-    solve(system(slides(600.0), servers=needed, compute=Stream(20.0, 0.01, 1.0)))
+    solve(system(slides(600.0), servers=needed, compute=BackgroundStream(20.0, 0.01, 1.0)))
     with pytest.raises(PlacementError):
-        solve(system(slides(600.0), servers=needed - 1, compute=Stream(20.0, 0.01, 1.0)))
+        solve(system(slides(600.0), servers=needed - 1, compute=BackgroundStream(20.0, 0.01, 1.0)))
 
 
 def random_problem(seed, *, groups=4, columns=6, sharing=False, background=0.3):
@@ -230,7 +237,7 @@ def random_problem(seed, *, groups=4, columns=6, sharing=False, background=0.3):
     load = rng.exponential(0.8 / groups, n)
     load[::columns] = 0.0
     square = load * rng.uniform(0.1, 3.0, n)
-    return Problem(
+    return PlacementProgram(
         start=np.arange(0, n + 1, columns),
         lines=Envelope(np.array(start), np.array(const), np.array(slope)),
         a0=load if sharing else square,
@@ -294,7 +301,9 @@ def test_certificate(seed, groups, sharing, background):
 def test_nothing_to_choose():
     start, none = np.zeros(1, dtype=np.int64), np.zeros(0)
     lines = Envelope(start, none, none)
-    found = solve_parametric(Problem(start, lines, none, none, 0.1, 1.0, 0.25, none.astype(np.int64)))
+    found = solve_parametric(
+        PlacementProgram(start, lines, none, none, 0.1, 1.0, 0.25, none.astype(np.int64))
+    )
     assert (found.value_s, found.lower_bound_s, found.complete) == (0.25, 0.25, True)
 
 

@@ -17,7 +17,7 @@ from nona.models.decomposition import decompose
 from nona.queries.placement.configurations import configuration_labels
 from nona.queries.placement.enumeration import candidates, idle_spans
 from nona.queries.placement.link_routes import link_between
-from nona.queries.placement.messages import Candidates, Link
+from nona.queries.placement.messages import PlacementLink, ShapeCandidates
 from nona.queries.placement.model import build_model
 from nona.queries.placement.spans import envelope, single_span, spans
 
@@ -25,7 +25,7 @@ from nona.queries.placement.spans import envelope, single_span, spans
 @pytest.mark.parametrize("discipline", ["fifo", "processor-sharing"])
 @pytest.mark.parametrize("seed", range(5))
 def test_lines_are_the_span_at_every_wait(discipline, seed):
-    c = Candidates(drawn_shape(seed, 5), configuration_labels(5), Link(2.0, 0.01, discipline))
+    c = ShapeCandidates(drawn_shape(seed, 5), configuration_labels(5), PlacementLink(2.0, 0.01, discipline))
     lines = envelope(c, 0.2)
     assert (lines.slope >= 0).all()
     for wait in (0.0, 1e-6, 0.03, 0.5, 2.0, 11.0, 40.0):
@@ -39,7 +39,7 @@ def test_lines_are_the_span_at_every_wait(discipline, seed):
 def test_every_message_counts_on_some_path():
     """No configuration loads the link without waiting for it: else extra traffic would look free."""
     for seed in range(8):
-        c = Candidates(drawn_shape(seed, 4), configuration_labels(4), Link(2.0, 0.0))
+        c = ShapeCandidates(drawn_shape(seed, 4), configuration_labels(4), PlacementLink(2.0, 0.0))
         far = spans(c, 1e6, 0.0)[1][2]
         assert (far[c.messages.load_s > 0] >= 1).all()
 
@@ -49,7 +49,9 @@ def test_every_message_counts_on_some_path():
 def test_the_span_of_one_equals_that_of_all(discipline, root, sink):
     for seed in range(6):
         shape = drawn_shape(seed, 4, root=root, sink=sink)
-        c = Candidates(shape, configuration_labels(shape.m), Link(2.0, 0.125, discipline, crosses=seed != 5))
+        c = ShapeCandidates(
+            shape, configuration_labels(shape.m), PlacementLink(2.0, 0.125, discipline, crosses=seed != 5)
+        )
         for wait, server_wait in ((0.0, 0.0), (0.7, 0.3), (5.0, 0.01)):
             every, path = spans(c, wait, server_wait)
             for row in range(0, len(c), 5):
@@ -85,7 +87,7 @@ WAITS = st.sampled_from([0.0, 0.2, 1.0])
 def test_spans_and_messages_are_those_of_the_story(shape, link, wait, server_wait):
     rows = everything(shape)
     rows = rows[np.random.default_rng(len(rows)).permutation(len(rows))[:25]]
-    c = Candidates(shape, rows, link)
+    c = ShapeCandidates(shape, rows, link)
     span, path = spans(c, wait, server_wait)
     np.testing.assert_allclose(span, path[0] + path[1] + path[2] * wait + path[3] * server_wait, rtol=1e-12)
     for i, labels in enumerate(rows.tolist()):
@@ -95,7 +97,7 @@ def test_spans_and_messages_are_those_of_the_story(shape, link, wait, server_wai
         assert c.messages.square_s2[i] == pytest.approx(story.square_s2, rel=1e-12, abs=1e-12)
 
 
-FREE_LINK = Link(1e30, 0.0)
+FREE_LINK = PlacementLink(1e30, 0.0)
 
 
 @st.composite
@@ -114,8 +116,8 @@ def drawn_forks(draw):
 @given(drawn_forks(), st.floats(1e6, 1e12), st.floats(0, 0.01), st.integers(1, 8))
 def test_the_three_times_are_in_order_and_a_faster_link_never_hurts(tasks, capacity, latency_s, servers):
     cuts = decompose(tasks.dag)
-    slow = idle_spans(tasks, cuts, Link(capacity, latency_s), servers)
-    fast = idle_spans(tasks, cuts, Link(2 * capacity, latency_s / 2), servers)
+    slow = idle_spans(tasks, cuts, PlacementLink(capacity, latency_s), servers)
+    fast = idle_spans(tasks, cuts, PlacementLink(2 * capacity, latency_s / 2), servers)
     total, longest = tasks.compute_s.sum(), tasks.dag.critical_path(tasks.compute_s[0])[0]
     for a, b in zip(slow, fast, strict=True):
         assert a.critical_s - 1e-12 <= b.best_s <= a.best_s + 1e-12
@@ -139,7 +141,7 @@ SLIDES = TaskGraph.from_edges(
 def test_one_server_or_no_network_leaves_all_local():
     cuts = decompose(SLIDES.dag)
     assert idle_spans(SLIDES, cuts, FREE_LINK, 1)[0].best_s == pytest.approx(0.018)
-    assert idle_spans(SLIDES, cuts, Link(1e3, 0.0), 2)[0].best_s == pytest.approx(0.018)
+    assert idle_spans(SLIDES, cuts, PlacementLink(1e3, 0.0), 2)[0].best_s == pytest.approx(0.018)
 
 
 def test_the_bytes_of_a_shared_tensor_count_once():
@@ -158,6 +160,9 @@ def test_over_several_links_the_slowest_on_the_way_counts():
     racks = make_topology(8, 1e9, nic=1e8, rack_size=4, uplink=2e8)
     path = link_between(1e9, 1e-3, "fifo", racks, np.full(8, 1 / 8))
     assert path.speed == pytest.approx(1e8)
-    several, one = idle_spans(SLIDES, cuts, path, 8)[0], idle_spans(SLIDES, cuts, Link(1e8, 1e-3), 8)[0]
+    several, one = (
+        idle_spans(SLIDES, cuts, path, 8)[0],
+        idle_spans(SLIDES, cuts, PlacementLink(1e8, 1e-3), 8)[0],
+    )
     assert several.best_s == pytest.approx(one.best_s)
-    assert several.best_s > idle_spans(SLIDES, cuts, Link(1e9, 1e-3), 8)[0].best_s
+    assert several.best_s > idle_spans(SLIDES, cuts, PlacementLink(1e9, 1e-3), 8)[0].best_s

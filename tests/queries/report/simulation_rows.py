@@ -20,7 +20,9 @@ def within(mean, share):
 def parts(*values):
     """Compute, transfer, waits at links, at servers and, where given, for own tasks."""
     names = ("compute", "transfer", "link_wait", "server_wait", "own_wait")
-    return simulation.Parts(**dict(zip(names, (*values, None if values[0] is None else 0.0), strict=False)))
+    return simulation.CompletionParts(
+        **dict(zip(names, (*values, None if values[0] is None else 0.0), strict=False))
+    )
 
 
 def model(mean, of):

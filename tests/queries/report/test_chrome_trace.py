@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nona
-from nona.queries.chart_data import Trace
+from nona.queries.chart_data import ChromeTrace
 from nona.queries.report.timeline import chrome_trace, trace_text
 from tests.core.filled import changed
 
@@ -45,7 +45,7 @@ def of(trace, phase):
 def test_the_file_is_json_with_one_event_per_line(run):
     trace = chrome_trace(*run, "the <slides>")
     text = trace_text(trace)
-    assert Trace.from_json(json.loads(text)) == trace
+    assert ChromeTrace.from_json(json.loads(text)) == trace
     assert len(text.splitlines()) == len(trace.events) + 2
     assert trace.about.scenario == "the <slides>"
     assert trace_text(chrome_trace(*run, "the <slides>")) == text

@@ -32,7 +32,7 @@ from nona.queries.report.workloads import (
     regularity,
     slo_text,
 )
-from nona.queries.simulation.collected import UNKNOWN, Busy, Progress
+from nona.queries.simulation.collected import UNKNOWN, Busy, RunProgress
 from nona.queries.simulation.workload import Workload
 from nona.queries.study.preparation import prepare
 from nona.scenario.arrivals import Arrivals, arrival_chunks
@@ -191,7 +191,7 @@ def progress(arrival, jct, query=None, busy=(0.5, 0.25)):
     at = np.array(arrival)
     classes = np.array(query or [0] * len(at), dtype=np.int64)
     loads = Busy(np.array([busy[0] - 0.1, busy[0] + 0.1]), np.array([busy[1], 0.0])) if busy else UNKNOWN
-    return Progress(0.5, classes, at, at + np.array(jct), loads)
+    return RunProgress(0.5, classes, at, at + np.array(jct), loads)
 
 
 @examples(80)

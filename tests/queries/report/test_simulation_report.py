@@ -18,7 +18,7 @@ from nona.core.document import Estimate
 from nona.core.errors import SimulationError
 from nona.core.tables import mean_text, time_text
 from nona.core.units import format_time
-from nona.queries.chart_data import LiveRun, Story
+from nona.queries.chart_data import LinkLoadExample, LiveRun
 from nona.queries.report import comparison, tables
 from nona.queries.report.comparison import replication_means
 from nona.queries.report.figures import warmup_figure
@@ -27,7 +27,7 @@ from nona.queries.report.report import SimulatedRun, compared, simulation_report
 from nona.queries.report.series import warmup_series
 from nona.queries.report.uncertainty import all_differences, differences, sureness_rows
 from nona.queries.results import QuickAnswer, ReplicationMeans, WarmupReport
-from nona.queries.simulation.collected import Busy, Progress
+from nona.queries.simulation.collected import Busy, RunProgress
 from nona.queries.simulation.summary import FEWEST, MOST_LINKS
 from nona.queries.study.outcome import TIMELINE_JOBS, simulation_outcome
 from nona.queries.study.preparation import prepare
@@ -169,7 +169,7 @@ def run():
     result = nona.simulate(prepared, engine="simpy", timeline_jobs=TIMELINE_JOBS)
     live = LiveSeries([0.04, None])
     loads = Busy(np.array([0.5]), np.array([0.25]))
-    live.add("local", 0, Progress(0.5, np.zeros(2, dtype=np.int64), np.zeros(2), np.ones(2), loads))
+    live.add("local", 0, RunProgress(0.5, np.zeros(2, dtype=np.int64), np.zeros(2), np.ones(2), loads))
     return SimulatedRun(
         **dict(simulation_outcome(prepared, result, "now")),
         live=LiveRun(slo=(("a", 0.04),), schedulers=("local",), of=4, series=live.snapshot(), jobs=2),
@@ -184,7 +184,7 @@ def every_document(run):
     load = story_load(point.load, point.runs, point.system)
     effort = {"replications": 1, "jobs": 4, "engine": "x", "failed": {"y": "z"}}
     answer = QuickAnswer(predicted=run.predicted, report=run.report, **effort)
-    story = filled(Story, points=(load,), limit=0.8, jobs=20)
+    story = filled(LinkLoadExample, points=(load,), limit=0.8, jobs=20)
     return [run, answer, story, *sureness_rows(run.report, run.predicted, run.idle_s)]
 
 

@@ -18,7 +18,7 @@ from nona.queries.report.findings import TARGET, headline, remedies, unsettled_t
 from nona.queries.report.live import LiveSeries, bin_edge_s, quantile_s
 from nona.queries.report.scenario_diff import change_text, scenario_changes
 from nona.queries.results import Resources
-from nona.queries.simulation.collected import Progress
+from nona.queries.simulation.collected import RunProgress
 from nona.queries.simulation.steady_state import SHORT_FIRST
 from nona.queries.study.outcome import simulation_outcome
 from nona.queries.study.preparation import prepare
@@ -136,7 +136,7 @@ def test_how_sure_beside_theory_without_formula_and_without_steady_state():
 def test_a_live_quantile_is_right_to_a_bin(times, share):
     live = LiveSeries()
     at = np.zeros(len(times))
-    progress = Progress(0.5, np.zeros(len(times), dtype=np.int64), at, at + np.array(times))
+    progress = RunProgress(0.5, np.zeros(len(times), dtype=np.int64), at, at + np.array(times))
     live.add("a", SHORT_FIRST, progress)  # the whole run begins again with these jobs
     live.add("a", 0, progress)
     assert live.jobs == len(times)

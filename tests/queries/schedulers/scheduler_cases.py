@@ -8,10 +8,10 @@ from nona.models.contraction.task_graph import TaskGraph
 from nona.models.decomposition import Decomposition, SubGraph
 from nona.queries.placement.result import Configuration, Placement, SubGraphPlacement
 from nona.queries.placement.results import PredictedTimes, Prediction
-from nona.queries.schedulers.base import Ready, View
+from nona.queries.schedulers.base import Ready, SystemView
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.run import RunOptions, simulate_run
-from nona.queries.system import QueryClass, Stream, System
+from nona.queries.system import BackgroundStream, QueryClass, System
 from tests.core.filled import filled
 
 
@@ -48,8 +48,8 @@ def system_of(queries, executor_server=tuple(range(8)), seed=3):
         capacity=1e9,
         latency_s=0.0,
         discipline="fifo",
-        background_compute=Stream(10.0, 5e-3, 1.0),
-        background_network=Stream(100.0, 1e6, 1.0),
+        background_compute=BackgroundStream(10.0, 5e-3, 1.0),
+        background_network=BackgroundStream(100.0, 1e6, 1.0),
         queries=tuple(queries),
         seed=seed,
     )
@@ -69,7 +69,7 @@ def two_speeds(classes=(0, 1, 1, 0), slow_memory=1e12):
 
 
 def quiet(system):
-    return replace(system, background_compute=Stream(), background_network=Stream())
+    return replace(system, background_compute=BackgroundStream(), background_network=BackgroundStream())
 
 
 def bound(scheduler, system, tables, view, u, query=0):
@@ -120,7 +120,7 @@ def random_placement(system, seed=1, most=4):
 
 def random_view(system, rng, busiest=4):
     """A view with every field drawn at random, the network's among them."""
-    return View(
+    return SystemView(
         system.executor_server,
         system.executor_class,
         rng.integers(0, busiest, system.executors),

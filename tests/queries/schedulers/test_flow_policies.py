@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scheduler_cases import random_view, slides_query, system_of
 
-from nona.queries.schedulers.base import Round
+from nona.queries.schedulers.base import RoundInput
 from nona.queries.schedulers.flows import allotter, gandiva, gavel, tiresias, whole_workers
-from nona.queries.schedulers.flows.allotter import FlowCluster, Known, Question
+from nona.queries.schedulers.flows.allotter import FlowCluster, FlowKnowledge, RoundQuestion
 
 VIEW = random_view(system_of([slides_query()]), np.random.default_rng(0))
 AMPLE = 1e6
@@ -36,14 +36,14 @@ def seen(of, **changes):
         "slowdown": np.full(flows, np.nan),
         "view": VIEW,
     }
-    return Round(**(fields | {name: np.array(value) for name, value in changes.items()}))
+    return RoundInput(**(fields | {name: np.array(value) for name, value in changes.items()}))
 
 
 def question(rates, counts, expected=None, owned=None, **changes):
     """With ample work, unless ``expected`` queries a round say otherwise."""
     of = cluster(rates, counts)
-    known = Known(np.array(expected or [AMPLE] * len(rates), dtype=float), of.rates)
-    return Question(of, known, seen(of, **changes), np.array(owned or [sum(counts)] * len(rates)))
+    known = FlowKnowledge(np.array(expected or [AMPLE] * len(rates), dtype=float), of.rates)
+    return RoundQuestion(of, known, seen(of, **changes), np.array(owned or [sum(counts)] * len(rates)))
 
 
 def test_max_min_fairness_by_hand():
@@ -103,7 +103,7 @@ def test_optimus_and_pollux_by_hand():
 
 
 def gandiva_after(slowdown):
-    trial = gandiva.Trial(((0, 1), (2,), (3,)), np.array([2.0, 2.0, 2.0, 2.0]))
+    trial = gandiva.PackingTrial(((0, 1), (2,), (3,)), np.array([2.0, 2.0, 2.0, 2.0]))
     asked = question([[1.0]] * 4, [8], slowdown=slowdown)
     return gandiva.AskGandiva(0)(asked, trial)[1].rows
 
@@ -152,11 +152,11 @@ def test_claims_are_cut_to_what_the_work_needs():
     asked = question([[2.0], [1.0]], [9], expected=[4.0, 100.0])
     cut = allotter.within_needs(asked, allotter.single_claims(np.array([[4.0], [5.0]])))
     assert cut.executors[:, 0].tolist() == [2.0, 5.0]  # 4 queries/s at 2/s each
-    pair = allotter.within_needs(asked, allotter.Claims(((0, 1),), np.array([[9.0]])))
+    pair = allotter.within_needs(asked, allotter.ExecutorClaims(((0, 1),), np.array([[9.0]])))
     assert pair.executors.tolist() == [[9.0]]  # 4/18 and 100/9 of it
     little = question([[2.0], [1.0]], [9], expected=[2.0, 1.0])
     assert allotter.within_needs(
-        little, allotter.Claims(((0, 1),), np.array([[9.0]]))
+        little, allotter.ExecutorClaims(((0, 1),), np.array([[9.0]]))
     ).executors.tolist() == [[2.0]]
 
 
@@ -183,7 +183,7 @@ def test_a_row_keeps_its_executors_and_all_flows_share_the_rest():
     assert allotter.owned(of, first).tolist() == [2, 3]
     second = allotter.hold(of, allotter.single_claims(np.array([[3.0], [2.0]])), first)
     assert second.owner.tolist() == [0, 0, 1, 1, 0, 2]  # the last of flow 1's goes to flow 0
-    together = allotter.hold(of, allotter.Claims(((0, 1),), np.array([[6.0]])), second)
+    together = allotter.hold(of, allotter.ExecutorClaims(((0, 1),), np.array([[6.0]])), second)
     assert together.rows == ((0, 1), allotter.ALL)
     assert allotter.sets_of(of, together).all()
 
@@ -195,6 +195,8 @@ def test_rates_and_expectations_are_half_measured():
     )
     assert known.expected.tolist() == [10.0, 2.0]
     assert known.rates[:, 0].tolist() == [3.0, 4.0]  # half of 4 and of 6 in 3 s
-    later = allotter.learned(of, allotter.Known(known.expected, known.rates), seen(of, offered=[0, 4]))
+    later = allotter.learned(
+        of, allotter.FlowKnowledge(known.expected, known.rates), seen(of, offered=[0, 4])
+    )
     assert later.expected.tolist() == [5.0, 3.0]
     assert later.rates[:, 0].tolist() == [3.0, 4.0]

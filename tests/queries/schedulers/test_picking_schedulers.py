@@ -11,7 +11,7 @@ from evidence.theory import choices_jct_s
 from nona.cluster.topology import make_topology
 from nona.models.contraction.task_graph import TaskGraph
 from nona.models.decomposition import Decomposition, decompose
-from nona.queries.schedulers.base import View
+from nona.queries.schedulers.base import SystemView
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.schedulers.tetris import best_executors, neediest, progress, work_left_s
 from nona.queries.simulation.run import RunOptions, simulate_run
@@ -39,7 +39,7 @@ def view_of(free, cards_in=(0.0,) * 4, cards_out=(0.0,) * 4):
     queue = np.array([0 if e in free else 1 for e in range(4)])
     nothing = (0.0,) * 5
     cards = np.array([*cards_in, *cards_out])
-    return View(SYSTEM.executor_server, SYSTEM.executor_class, queue, np.zeros(4), *nothing, cards)
+    return SystemView(SYSTEM.executor_server, SYSTEM.executor_class, queue, np.zeros(4), *nothing, cards)
 
 
 def ready_places(rows):

@@ -17,7 +17,7 @@ from nona.queries.placement.result import Configuration, SubGraphPlacement
 from nona.queries.placement.solve import solve
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.schedulers.sampling_tables import build_tables
-from nona.queries.system import QueryClass, Stream
+from nona.queries.system import BackgroundStream, QueryClass
 from nona.scenario.arrivals import Arrivals
 
 LOCAL = get_scheduler("local")  # draws from tables, as all here do
@@ -240,7 +240,10 @@ def test_expert_takes_the_best_preset_of_each_model_at_an_idle_network():
     assert second in ("spread", "keep-heaviest")
     assert len(set(expert(system).tolist())) == 1
     assert len(set(expert(system, query=1).tolist())) > 1
-    busy = {"background_compute": Stream(150.0, 5e-3, 4.0), "background_network": Stream(900.0, 1e6, 1.0)}
+    busy = {
+        "background_compute": BackgroundStream(150.0, 5e-3, 4.0),
+        "background_network": BackgroundStream(900.0, 1e6, 1.0),
+    }
     loaded = tuple(replace(q, rate=q.rate * 100) for q in system.queries)  # the load does not matter
     assert fixed.idle_presets(replace(system, queries=loaded, **busy)) == (first, second)
 

@@ -14,8 +14,8 @@ from nona.cluster.topology import make_topology
 from nona.models.contraction.task_graph import TaskGraph
 from nona.models.decomposition import decompose
 from nona.queries.placement.fixed import local_placement, spread_placement
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler
-from nona.queries.schedulers.flexflow import Walk, alone, best_placement, searched
+from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables
+from nona.queries.schedulers.flexflow import RandomWalk, alone, best_placement, searched
 from nona.queries.schedulers.nona_live import (
     find_slots,
     grown,
@@ -26,7 +26,7 @@ from nona.queries.schedulers.nona_live import (
 )
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.run import RunOptions, simulate_run
-from nona.queries.system import QueryClass, Stream
+from nona.queries.system import BackgroundStream, QueryClass
 from nona.scenario.arrivals import Arrivals
 
 FLEX = get_scheduler("flexflow")
@@ -71,10 +71,10 @@ def jct_s(system, places):
         kind="bind",
         network_view=NetworkView.N0,
         decide=decide,
-        build=lambda *_: Prepared((), 1),
+        build=lambda *_: SchedulerTables((), 1),
         **dict.fromkeys(("summary", "source", "adaptation"), ""),
     )
-    run = simulate_run(system, fixed, Prepared((), 1), RunOptions(jobs=3, warmup=1, engine="simpy"))
+    run = simulate_run(system, fixed, SchedulerTables((), 1), RunOptions(jobs=3, warmup=1, engine="simpy"))
     return float(run.completion_time_s[-1])
 
 
@@ -98,7 +98,7 @@ def test_the_search_equals_trying_every_placement(tasks, seed):
     system = lone(query, tuple(range(tasks)))
     cost = alone(system, query, 0, range(tasks))
     least_s = min(cost.completion_s(places) for places in partitions(tasks))
-    found = searched(system, query, 0, Walk(12_000, 0.05))
+    found = searched(system, query, 0, RandomWalk(12_000, 0.05))
     assert cost.completion_s(found) == pytest.approx(least_s, rel=1e-12)
 
 
@@ -106,7 +106,7 @@ def test_a_walk_that_never_accepts_what_is_slower_is_stuck_where_this_one_is_not
     # the first step of the way that pays is slower: only both moves together are faster
     times = {(0, 0): 10.0, (1, 0): 11.0, (0, 1): 11.0, (1, 1): 5.0}
     found = [
-        best_placement(lambda p: times[tuple(p)], 2, 2, Walk(300, alpha), np.random.default_rng(1))
+        best_placement(lambda p: times[tuple(p)], 2, 2, RandomWalk(300, alpha), np.random.default_rng(1))
         for alpha in (1000.0, 0.05)
     ]
     assert found == [(0, 0), (1, 1)]
@@ -117,9 +117,9 @@ def test_no_placement_is_worse_than_one_executor_and_equal_seeds_agree():
         query = drawn_query(7, seed)
         system = lone(query, (0, 0, 1, 2, 2))
         cost = alone(system, query, 0, system.executor_server.tolist())
-        found = searched(system, query, 0, Walk(200, 0.05))
+        found = searched(system, query, 0, RandomWalk(200, 0.05))
         assert cost.completion_s(found) <= cost.completion_s((0,) * 7)
-        assert found == searched(system, query, 0, Walk(200, 0.05))
+        assert found == searched(system, query, 0, RandomWalk(200, 0.05))
 
 
 def test_the_placement_starts_at_every_executor_alike_and_keeps_its_shape():
@@ -223,7 +223,7 @@ def small_systems(draw):
     return replace(
         system,
         capacity=capacity,
-        background_network=Stream(used * capacity / 1e6, 1e6, 1.0),
+        background_network=BackgroundStream(used * capacity / 1e6, 1e6, 1.0),
         queries=tuple(replace(q, rate=rate) for q in queries),
     )
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from simulation_cases import make_system, query, task_graph
 
 from nona.cluster.topology import NONE, Topology
-from nona.queries.system import Batching, Stream
+from nona.queries.system import BackgroundStream, Batching
 from nona.scenario.arrivals import Arrivals
 
 
@@ -45,8 +45,10 @@ def systems(draw, grid, discipline):
         latency_s=float(draw(st.integers(0, 1))) if grid else draw(st.sampled_from([0.0, 0.3])),
         capacity=1.0 if grid else 2.0,
         discipline=discipline,
-        background_compute=Stream(0.4, 0.5, draw(st.sampled_from([0.0, 1.0]))) if busy else Stream(),
-        background_network=Stream(0.3, 0.7, 1.0) if busy else Stream(),
+        background_compute=BackgroundStream(0.4, 0.5, draw(st.sampled_from([0.0, 1.0])))
+        if busy
+        else BackgroundStream(),
+        background_network=BackgroundStream(0.3, 0.7, 1.0) if busy else BackgroundStream(),
         seed=draw(st.integers(0, 1000)),
     )
 

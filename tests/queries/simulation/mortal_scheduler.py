@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.by_hand import one_task_query, system_of
-from nona.queries.system import Stream
+from nona.queries.system import BackgroundStream
 
 SYSTEM = system_of(
     [one_task_query("a", 30.0, 0.01, scv=1.0), one_task_query("b", 20.0, 0.02)],
     executors=2,
-    background_compute=Stream(5.0, 0.01, 1.0),
+    background_compute=BackgroundStream(5.0, 0.01, 1.0),
 )
 
 
@@ -64,7 +64,7 @@ def mortal(folder, deaths, after_s, name="mortal"):
         build=prepared,
         **dict.fromkeys(("summary", "source", "adaptation"), ""),
     )
-    return scheduler, Prepared(Fate(str(folder), after_s), 0)
+    return scheduler, SchedulerTables(Fate(str(folder), after_s), 0)
 
 
 def total_jobs(reports):

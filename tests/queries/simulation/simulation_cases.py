@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from nona.models.contraction.task_graph import TaskGraph
 from nona.models.decomposition import Decomposition
-from nona.queries.schedulers.base import NetworkView, NoTables, Prepared, Scheduler
-from nona.queries.system import QueryClass, Stream, System
+from nona.queries.schedulers.base import NetworkView, NoTables, Scheduler, SchedulerTables
+from nona.queries.system import BackgroundStream, QueryClass, System
 from nona.scenario.arrivals import Arrivals
 
 NO_CUTS = Decomposition((), ())
@@ -47,12 +47,14 @@ def query(graph, rate=1.0, scv=0.0, arrivals=None, name="q"):
 def make_system(*queries, servers=(0,), **changes):
     """One executor per entry of ``servers``, all of one class, on a link of 1 byte/s without latency."""
     place, kind = np.array(servers, dtype=np.int64), np.zeros(len(servers), dtype=np.int64)
-    plain = System(place, kind, ("gpu",), 1.0, 0.0, "fifo", Stream(), Stream(), queries, 11)
+    plain = System(
+        place, kind, ("gpu",), 1.0, 0.0, "fifo", BackgroundStream(), BackgroundStream(), queries, 11
+    )
     return replace(plain, **changes)
 
 
 def scheduler(decide, kind="bind", view=NetworkView.N0, reads_queues=False, uniforms=0, tables=None):
-    prepared, name = Prepared(tables, uniforms), decide.__name__.strip("_")
+    prepared, name = SchedulerTables(tables, uniforms), decide.__name__.strip("_")
     made = Scheduler(
         name=name,
         kind=kind,

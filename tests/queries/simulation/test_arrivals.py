@@ -12,7 +12,7 @@ from nona.queries.simulation.workload import Workload, background_items, gamma_d
 from nona.queries.study.preparation import prepare
 from nona.queries.study.traffic import arrivals_of
 from nona.queries.sweeps.numbers import number_named
-from nona.queries.system import Stream
+from nona.queries.system import BackgroundStream
 from nona.scenario import traces
 from nona.scenario.arrivals import Arrivals, arrival_chunks, effective_rate
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
@@ -153,13 +153,13 @@ def test_services_have_mean_one_and_the_scv():
 
 @pytest.mark.parametrize("scv", [0.0, 0.3, 1.0, 4.0])
 def test_background_has_its_rate_and_moments(scv):
-    stream = Stream(rate=20.0, mean=3.0, scv=scv)
+    stream = BackgroundStream(rate=20.0, mean=3.0, scv=scv)
     items = np.array(list(islice(background_items(stream, RandomStreams(1), "x"), 50_000)))
     assert len(items) / items[-1, 0] == pytest.approx(20.0, rel=0.025)
     assert items[:, 1].mean() == pytest.approx(3.0, rel=5 * (scv / len(items)) ** 0.5 + 1e-12)
     assert items[:, 1].var() == pytest.approx(9.0 * scv, rel=0.1, abs=1e-12)
     assert gamma_draws(np.random.default_rng(0), scv, 3).shape == (3,)
-    assert list(background_items(Stream(), RandomStreams(1), "x")) == []
+    assert list(background_items(BackgroundStream(), RandomStreams(1), "x")) == []
 
 
 def test_a_class_without_rate_never_arrives_and_all_without_or_a_negative_scv_are_errors():

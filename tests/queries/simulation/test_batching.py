@@ -18,7 +18,7 @@ from nona.core.statistics import overlapping_batch_means
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.simulation.workload import background_items
-from nona.queries.system import Batching, Stream
+from nona.queries.system import BackgroundStream, Batching
 from nona.scenario.arrivals import Arrivals
 
 ENGINES = ("simpy", "compiled")
@@ -140,7 +140,7 @@ def test_an_independent_loop_starts_the_same_batches(engine, drawn):
         batching_query(k.step_s, k.rule, k.delay_s, 1.0, row, preferred=k.preferred, name=f"q{i}")
         for i, (k, row) in enumerate(zip(keys, instants, strict=True))
     ]
-    stream = Stream(0.5, 0.4, 1.0) if busy else Stream()
+    stream = BackgroundStream(0.5, 0.4, 1.0) if busy else BackgroundStream()
     system = cases.make_system(*queries, background_compute=stream)
     jobs = len(every)
     # A job that waits for ever would keep the cohort from being complete: the run is cut off by its tail.
@@ -203,8 +203,8 @@ def test_batches_of_one_change_nothing(discipline):
         "servers": (0, 0, 1, 2),
         "discipline": discipline,
         "latency_s": 0.01,
-        "background_compute": Stream(0.5, 0.2, 1.0),
-        "background_network": Stream(2.0, 0.1, 1.0),
+        "background_compute": BackgroundStream(0.5, 0.2, 1.0),
+        "background_network": BackgroundStream(2.0, 0.1, 1.0),
     }
     one, other = (run(cases.make_system(q, **options), cases.uniform(5), 2000) for q in (fork, alone))
     np.testing.assert_array_equal(one.completion_s, other.completion_s)

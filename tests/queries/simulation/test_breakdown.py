@@ -12,7 +12,7 @@ from sizes import examples
 from nona.cluster.topology import Topology
 from nona.queries.simulation.collected import PARTS
 from nona.queries.simulation.run import RunOptions, simulate_run
-from nona.queries.system import Stream
+from nona.queries.system import BackgroundStream
 from nona.scenario.arrivals import Arrivals
 
 
@@ -113,8 +113,8 @@ def systems(draw, shared, network):
         latency_s=draw(st.sampled_from([0.0, 1.0])),
         capacity=2.0 if network == "several links" or not grid else 1.0,
         **network_of(network),
-        background_compute=Stream(0.4, 0.5, 1.0) if busy else Stream(),
-        background_network=Stream(0.3, 0.7, 1.0) if busy else Stream(),
+        background_compute=BackgroundStream(0.4, 0.5, 1.0) if busy else BackgroundStream(),
+        background_network=BackgroundStream(0.3, 0.7, 1.0) if busy else BackgroundStream(),
         seed=draw(st.integers(0, 1000)),
     )
 

@@ -27,17 +27,17 @@ from nona.queries.placement.fixed import place_fixed
 from nona.queries.placement.result import Placement
 from nona.queries.placement.results import Prediction
 from nona.queries.placement.solve import solve
-from nona.queries.schedulers.base import NetworkView, NoTables, Prepared
+from nona.queries.schedulers.base import NetworkView, NoTables, SchedulerTables
 from nona.queries.schedulers.registry import get_scheduler, scheduler_names
 from nona.queries.simulation.compiled import core
 from nona.queries.simulation.compiled import engine as compiled_engine
 from nona.queries.simulation.compiled.events import jobs, loop
-from nona.queries.simulation.reference.jobs import Trace
+from nona.queries.simulation.reference.jobs import JobIntervals
 from nona.queries.simulation.reference.kernel import Environment
 from nona.queries.simulation.reference.links import SharedLink
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.simulation.workload import Output
-from nona.queries.system import Batching, Stream
+from nona.queries.system import BackgroundStream, Batching
 from nona.scenario import lookup
 from nona.scenario import sample_files as samples
 from nona.scenario.arrivals import Arrivals
@@ -81,7 +81,7 @@ def by_bits(now, query, view, tables, u, out):
 def sharp_eyed(system):
     sees = {"network_view": NetworkView.N4, "reads_queues": True, "takes_lists": False}
     made = replace(get_scheduler("random"), decide=by_bits, **sees)
-    return made, Prepared(Draws(np.array([len(q.tasks) for q in system.queries])), 0)
+    return made, SchedulerTables(Draws(np.array([len(q.tasks) for q in system.queries])), 0)
 
 
 def registered(name, **options):
@@ -127,8 +127,8 @@ def busy(rate=3.0, **changes):
     """Forks on eight executors of four servers, with background everywhere."""
     fields = {
         "latency_s": 0.01,
-        "background_compute": Stream(0.5, 0.2, 1.0),
-        "background_network": Stream(2.0, 0.1, 1.0),
+        "background_compute": BackgroundStream(0.5, 0.2, 1.0),
+        "background_network": BackgroundStream(2.0, 0.1, 1.0),
     }
     fork = cases.query(cases.FORK, rate, 0.5, name="fork")
     return cases.make_system(fork, servers=(0, 0, 1, 1, 2, 2, 3, 3), **(fields | changes))
@@ -295,7 +295,10 @@ def test_both_engines_refuse_the_same_decisions_in_the_same_words():
         return True
 
     system = busy()
-    bad_pick = (replace(get_scheduler("opportunistic"), decide=nowhere, name="lost"), Prepared(NoTables(), 1))
+    bad_pick = (
+        replace(get_scheduler("opportunistic"), decide=nowhere, name="lost"),
+        SchedulerTables(NoTables(), 1),
+    )
     for made in (cases.fixed([99] * 5), bad_pick):
         said = []
         for engine in ENGINES:
@@ -327,7 +330,7 @@ def naive_sharing(works):
 @examples(60)
 @given(st.lists(st.tuples(st.floats(0, 9), st.floats(0.01, 2)), min_size=1, max_size=12))
 def test_a_shared_link_equals_naive_sharing(works):
-    env, trace = Environment(), Trace()
+    env, trace = Environment(), JobIntervals()
     link = SharedLink(env, busy(discipline="processor-sharing"), iter(()))
     for number, (at, work) in enumerate(works):
         output, job = Output(number, work, work, (0,), (0,), 0), SimpleNamespace(number=number, query=0)
@@ -373,5 +376,7 @@ def test_the_loop_gone_through_in_python_equals_its_machine_code(name, disciplin
     fast = run(system, made, "compiled", **options)
     plain = core.Core(loop.advance, jobs.absorb_all, jobs.busy_and_work, loop.look, None, None)
     monkeypatch.setattr(compiled_engine, "load_core", lambda: plain)
-    monkeypatch.setattr(compiled_engine, "policy_of", lambda scheduler, prepared: compiled_engine.Policy())
+    monkeypatch.setattr(
+        compiled_engine, "policy_of", lambda scheduler, prepared: compiled_engine.CompiledDecisions()
+    )
     assert run(system, made, "compiled", **options).digest() == fast.digest()

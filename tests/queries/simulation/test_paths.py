@@ -20,7 +20,7 @@ from nona.queries.placement.fixed import spread_placement
 from nona.queries.placement.model import value_at
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.run import RunOptions, simulate_run
-from nona.queries.system import QueryClass, Stream
+from nona.queries.system import BackgroundStream, QueryClass
 from nona.scenario.arrivals import Arrivals
 
 
@@ -153,12 +153,12 @@ def test_background_of_the_link_on_the_way_delays_as_in_mg1():
         out_link=np.full(2, NONE), up_link=np.full(2, NONE), down_link=np.full(2, NONE),
         in_link=np.array([1, 2]), rack=np.zeros(2, dtype=np.int64),
     )  # fmt: skip
-    rate, size, background = 0.02, 0.5, Stream(0.6, 1.0, 1.0)
+    rate, size, background = 0.02, 0.5, BackgroundStream(0.6, 1.0, 1.0)
     system = make_system(
         query(task_graph([0.0, 0.0], [(0, [1], size)]), rate),
         servers=[0, 1], topology=only_in, background_network=background,
     )  # fmt: skip
-    expected = link_wait_s(1.0, [background, Stream(rate, size, 0.0)]) + size
+    expected = link_wait_s(1.0, [background, BackgroundStream(rate, size, 0.0)]) + size
     runs = (simulate_run(system, *fixed([0, 1]), RunOptions(jobs=1000, replication=r)) for r in range(15))
     found = mean_interval([float(r.completion_time_s.mean()) for r in runs], 0.999)
     assert found.half_width < 0.1 * found.mean
@@ -177,7 +177,7 @@ def forks(rho, *, servers=16, core, nic, uplink, background=0.0):
         servers=range(servers),
         capacity=core,
         topology=make_topology(servers, core, nic=nic, rack_size=4, uplink=uplink),
-        background_network=Stream(background * core / 0.5, 0.5, 1.0),
+        background_network=BackgroundStream(background * core / 0.5, 0.5, 1.0),
     )
     model, x = spread(system)
     load = model.traffic(x).load

@@ -20,7 +20,7 @@ from nona.queries.simulation.run import RunOptions, job_times, simulate_run
 from nona.queries.simulation.sizes import RunSize, auto_warmup
 from nona.queries.simulation.summary import summarize
 from nona.queries.simulation.workload import Kept, Workload
-from nona.queries.system import Stream
+from nona.queries.system import BackgroundStream
 from nona.scenario.arrivals import Arrivals
 
 DIAMOND = task_graph(
@@ -31,8 +31,8 @@ SINGLE = task_graph([3e-3], name="single")
 
 def busy_system(**changes):
     fields = {"servers": [0, 0, 1, 2, 2, 3], "capacity": 2e8, "latency_s": 2e-5, "seed": 3}
-    fields["background_compute"] = Stream(20.0, 5e-3, 1.0)
-    fields["background_network"] = Stream(100.0, 5e5, 1.0)
+    fields["background_compute"] = BackgroundStream(20.0, 5e-3, 1.0)
+    fields["background_network"] = BackgroundStream(100.0, 5e5, 1.0)
     queries = (query(DIAMOND, 120.0, 0.5, name="diamond"), query(SINGLE, 150.0, 1.0, name="single"))
     return make_system(*queries, **(fields | changes))
 
@@ -172,7 +172,7 @@ def test_link_load_decides_background_included(discipline, load, state):
         query(PAIR, load - 0.5),
         servers=[0, 1],
         discipline=discipline,
-        background_network=Stream(0.5, 1.0, 1.0),
+        background_network=BackgroundStream(0.5, 1.0, 1.0),
     )
     records = simulate_run(system, *fixed([0, 1]), RunOptions(jobs=800))
     assert records.state == state
@@ -209,7 +209,7 @@ def test_a_policy_that_never_picks_ends():
     def idle(*_):
         return False
 
-    system = make_system(query(ONE, 1.0), background_compute=Stream(0.3, 1.0, 1.0))
+    system = make_system(query(ONE, 1.0), background_compute=BackgroundStream(0.3, 1.0, 1.0))
     records = simulate_run(system, *scheduler(idle, "pick", uniforms=1), RunOptions(jobs=20, warmup=0))
     assert (records.completed, records.state) == (0, "overloaded")
     assert records.in_flight == records.arrived >= 20

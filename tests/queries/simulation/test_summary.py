@@ -15,13 +15,13 @@ from sizes import examples, first
 from nona.core.document import UNKNOWN
 from nona.core.errors import SimulationError
 from nona.core.statistics import mean_interval, percentile
-from nona.queries.simulation.collected import PARTS, RELATIVE_ERROR, Collector, QuantileSketch, tally_of
+from nona.queries.simulation.collected import PARTS, RELATIVE_ERROR, JobCollector, QuantileSketch, tally_of
 from nona.queries.simulation.records import Check, Records, pieces
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.simulation.sizes import RunSize
 from nona.queries.simulation.steady_state import executors_reason, link_reason
-from nona.queries.simulation.summary import Measured, hit_rate_difference, jct_difference, summarize
-from nona.queries.system import Stream
+from nona.queries.simulation.summary import MeasuredJobs, hit_rate_difference, jct_difference, summarize
+from nona.queries.system import BackgroundStream
 
 
 def records(jct_s, query=None, **changes):
@@ -143,7 +143,7 @@ def test_one_replication_uses_batch_means_and_a_class_without_jobs_is_nan():
     rng = np.random.default_rng(0)
     r = records(rng.exponential(1.0, 400))
     s = summarize([r], [1.0, 1.0], ["a", "rare"]).result
-    assert Measured([r], [1.0, 1.0]).mean_jct().n == 20
+    assert MeasuredJobs([r], [1.0, 1.0]).mean_jct().n == 20
     assert s.jct_s.half_width > 0
     assert s.slo_hit_rate.half_width > 0
     rare = s.models["rare"]
@@ -204,7 +204,7 @@ def test_one_run_of_each_is_paired_job_by_job():
     assert d.difference.covers(0.021)
     assert d.is_clear
     assert d.variance_reduction > 1000
-    assert not Measured([a], [None]).mean_jct().low > Measured([b], [None]).mean_jct().high
+    assert not MeasuredJobs([a], [None]).mean_jct().low > MeasuredJobs([b], [None]).mean_jct().high
 
 
 def test_mixed_or_missing_input_is_refused():
@@ -262,7 +262,7 @@ SYSTEM = make_system(
     query(task_graph([3e-3]), 150.0, 1.0, name="b"),
     servers=[0, 0, 1, 2, 2, 3],
     capacity=2e8,
-    background_compute=Stream(20.0, 5e-3, 1.0),
+    background_compute=BackgroundStream(20.0, 5e-3, 1.0),
 )
 FULL = RunOptions(jobs=2400, warmup=200, timeline_jobs=2)
 
@@ -320,7 +320,7 @@ def drawn_jobs(draw):
 
 
 def all_at_once(jobs):
-    collector = Collector(two_classes(), jobs.size)
+    collector = JobCollector(two_classes(), jobs.size)
     collector.arrivals(0, jobs.query, jobs.arrival_s)
     done = np.flatnonzero(~np.isnan(jobs.completion_s))
     collector.completions(done, jobs.completion_s[done], jobs.parts_s[done])
@@ -329,7 +329,7 @@ def all_at_once(jobs):
 
 def in_pieces(jobs, rng, watched=False):
     """Arrivals and completions in random chunks; each completion some time after its arrival."""
-    collector = Collector(two_classes(), jobs.size, watched)
+    collector = JobCollector(two_classes(), jobs.size, watched)
     handed, waiting = 0, np.flatnonzero(~np.isnan(jobs.completion_s))
     while handed < len(jobs.query) or len(waiting):
         upto = handed + int(rng.integers(0, 20))
@@ -404,7 +404,7 @@ def test_what_is_kept_follows_the_jobs_in_flight_and_the_rows_recorded():
     """100,000 jobs, some fifty at a time in the system: a handful of blocks, 500 rows."""
     n, ahead = 100_000, 50
     size = RunSize(1000, n - 1000, 0, True, 0, 10, 1.0, record_jobs=500)
-    collector = Collector(two_classes(), size)
+    collector = JobCollector(two_classes(), size)
     most = 0
     for begin in range(0, n, 40):
         numbers = np.arange(begin, begin + 40)
@@ -420,11 +420,11 @@ def test_what_is_kept_follows_the_jobs_in_flight_and_the_rows_recorded():
 
 
 def test_an_early_completion_is_counted_and_jobs_left_out_or_complete_too_soon_are_refused():
-    collector = Collector(two_classes(), RunSize(0, 2, 0, True, 0, 10, 1.0))
+    collector = JobCollector(two_classes(), RunSize(0, 2, 0, True, 0, 10, 1.0))
     collector.arrivals(0, np.array([0, 1]), np.array([1.0, 2.0]))
     collector.completions(np.array([0, 1]), np.array([0.5, 2.0]), np.zeros((2, len(PARTS))))
     assert collector.finish().early == 1
-    collector = Collector(two_classes(), RunSize(0, 2, 0, True, 0, 10, 1.0))
+    collector = JobCollector(two_classes(), RunSize(0, 2, 0, True, 0, 10, 1.0))
     collector.arrivals(0, np.array([0]), np.array([1.0]))
     with pytest.raises(SimulationError, match="arrivals from job 5"):
         collector.arrivals(5, np.array([0]), np.array([2.0]))

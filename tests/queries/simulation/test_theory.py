@@ -12,7 +12,7 @@ from sizes import examples
 
 from evidence import theory
 from nona.core.errors import SimulationError
-from nona.queries.system import Stream
+from nona.queries.system import BackgroundStream
 
 
 def chain_mmc(rate, mean_s, servers, states=4000):
@@ -96,7 +96,10 @@ def streams_below_one(draw):
     means = draw(st.lists(st.floats(0.01, 5.0), min_size=1, max_size=5))
     shares = [draw(st.floats(0.05, 1.0)) for _ in means]
     load = draw(st.floats(0.05, 0.95)) / sum(shares)
-    return [Stream(load * w / m, m, draw(st.floats(0.0, 4.0))) for w, m in zip(shares, means, strict=True)]
+    return [
+        BackgroundStream(load * w / m, m, draw(st.floats(0.0, 4.0)))
+        for w, m in zip(shares, means, strict=True)
+    ]
 
 
 @examples(60)
@@ -137,7 +140,9 @@ def test_two_priorities_agree_with_their_markov_chain_and_the_urgent_class_also_
     rates, most, overload
 ):
     expected = priority_chain_mean(rates, (0.5, 1.5), most)
-    found = theory.priority_jct_s([Stream(r, m, 1.0) for r, m in zip(rates, (0.5, 1.5), strict=True)])
+    found = theory.priority_jct_s(
+        [BackgroundStream(r, m, 1.0) for r, m in zip(rates, (0.5, 1.5), strict=True)]
+    )
     assert found == pytest.approx([expected[0], math.inf if overload else expected[1]], rel=1e-6)
 
 
@@ -164,8 +169,10 @@ def test_a_jackson_network_with_feedback_agrees_with_its_markov_chain():
 
 def test_systems_that_are_known_otherwise():
     assert theory.tandem_jct_s(3.0, [0.1, 0.2]) == pytest.approx(1 / (10 - 3) + 1 / (5 - 3))
-    whole = theory.link_wait_s(2e6, [Stream(1.2, 1e6, 1.0)])
-    assert theory.link_wait_s(2e6, [Stream(0.5, 1e6, 1.0), Stream(0.7, 1e6, 1.0)]) == pytest.approx(whole)
+    whole = theory.link_wait_s(2e6, [BackgroundStream(1.2, 1e6, 1.0)])
+    assert theory.link_wait_s(
+        2e6, [BackgroundStream(0.5, 1e6, 1.0), BackgroundStream(0.7, 1e6, 1.0)]
+    ) == pytest.approx(whole)
     assert whole == pytest.approx(theory.mg1_jct_s(1.2, 0.5) - 0.5)
     assert theory.sharing_jct_s(0.1, 0.6) == pytest.approx(theory.mm1_jct_s(6.0, 0.1))
     assert theory.sharing_jct_s(0.3, 0.6) == pytest.approx(3 * theory.sharing_jct_s(0.1, 0.6))
@@ -196,7 +203,10 @@ def test_choices_agree_with_the_rest_point_of_their_differential_equations(rho, 
 def test_overload_is_infinite():
     assert theory.mg1_jct_s(10.0, 0.1) == math.inf
     assert theory.mm1_jct_s(10.0, 0.1) == theory.md1_jct_s(10.0, 0.1) == math.inf
-    assert theory.priority_jct_s([Stream(10.0, 0.1, 1.0), Stream(1.0, 0.1, 1.0)]) == (math.inf, math.inf)
+    assert theory.priority_jct_s([BackgroundStream(10.0, 0.1, 1.0), BackgroundStream(1.0, 0.1, 1.0)]) == (
+        math.inf,
+        math.inf,
+    )
     assert theory.sharing_jct_s(0.1, 1.0) == math.inf
     assert theory.choices_jct_s(10.0, 0.1, 2) == math.inf
     assert theory.jackson_jct_s([5.0], [[0.5]], [0.1]) == math.inf
@@ -204,7 +214,7 @@ def test_overload_is_infinite():
     assert theory.tandem_jct_s(5.0, [0.1, 0.2]) == math.inf
     assert theory.fork_join_bounds_s(10.0, 0.1, 3) == (math.inf, math.inf)
     assert theory.fork_join_two_jct_s(10.0, 0.1) == math.inf
-    assert theory.link_wait_s(1e6, [Stream(1.0, 1e6, 0.0)]) == math.inf
+    assert theory.link_wait_s(1e6, [BackgroundStream(1.0, 1e6, 0.0)]) == math.inf
 
 
 @pytest.mark.parametrize(
@@ -220,7 +230,7 @@ def test_overload_is_infinite():
         lambda: theory.mg1_jct_s(1.0, 0.1, -0.5),
         lambda: theory.md1_jct_s(1.0, 0.0),
         lambda: theory.priority_jct_s([]),
-        lambda: theory.priority_jct_s([Stream(1.0, 0.1), Stream(0.0, 0.1)]),
+        lambda: theory.priority_jct_s([BackgroundStream(1.0, 0.1), BackgroundStream(0.0, 0.1)]),
         lambda: theory.sharing_jct_s(0.1, 0.0),
         lambda: theory.choices_jct_s(1.0, 0.1, 0),
         lambda: theory.traffic_rates([1.0], [[0.5, 0.5]]),

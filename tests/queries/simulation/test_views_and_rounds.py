@@ -14,7 +14,7 @@ from nona.core.errors import SimulationError
 from nona.queries.schedulers.base import Allotment, NetworkView
 from nona.queries.schedulers.registry import get_scheduler, scheduler_names
 from nona.queries.simulation.run import RunOptions, simulate_run
-from nona.queries.system import Stream
+from nona.queries.system import BackgroundStream
 from nona.scenario.arrivals import Arrivals
 
 PAIR = task_graph([1.0, 1.0], [(0, [1], 2.0)])
@@ -76,7 +76,7 @@ def test_what_is_shown_of_several_links_is_true():
 
 
 def test_one_link_of_a_topology_shows_what_a_single_link_shows():
-    background = Stream(1.0, 0.3, 1.0)
+    background = BackgroundStream(1.0, 0.3, 1.0)
     shown = [
         [repr(v) for v in views(NetworkView.N4, reads=True, background_network=background, **changes)]
         for changes in ({}, {"topology": make_topology(2, 1.0)})
@@ -88,8 +88,8 @@ def test_background_counts_in_queues_but_not_in_promises():
     seen = views(
         NetworkView.N4,
         reads=True,
-        background_compute=Stream(5.0, 3.0, 0.0),
-        background_network=Stream(1.0, 5.0, 0.0),
+        background_compute=BackgroundStream(5.0, 3.0, 0.0),
+        background_network=BackgroundStream(1.0, 5.0, 0.0),
     )
     _, last = seen[-1]
     assert last.queue_length[2] > 10
@@ -112,8 +112,8 @@ def busy(**changes):
         "executor_class": np.array([0, 0, 0, 1, 1, 1]),
         "class_names": ("quick", "slow"),
         "latency_s": 0.01,
-        "background_compute": Stream(0.3, 0.2, 1.0),
-        "background_network": Stream(2.0, 0.1, 1.0),
+        "background_compute": BackgroundStream(0.3, 0.2, 1.0),
+        "background_network": BackgroundStream(2.0, 0.1, 1.0),
     }
     return make_system(
         query(task_graph([times, 2 * times], FORK), 0.9, 0.5, name="a"),
@@ -232,7 +232,7 @@ def test_what_is_hidden_of_the_network_is_nan_and_does_not_matter(name):
 @pytest.mark.parametrize(
     "network",
     [
-        {"background_network": Stream(6.0, 0.1, 4.0)},
+        {"background_network": BackgroundStream(6.0, 0.1, 4.0)},
         {"capacity": 0.2, "latency_s": 0.3},
         {"discipline": "processor-sharing"},
     ],

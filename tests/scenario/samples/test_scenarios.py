@@ -13,9 +13,9 @@ from nona.language.study.engines import prepare_language
 from nona.language.study.simulation import simulate_language
 from nona.planning.offers import Option
 from nona.planning.plan import judged
-from nona.planning.planner import Planner
+from nona.planning.planner import PlanSearch
 from nona.planning.question import MILLE, question_of
-from nona.planning.trials import Trial
+from nona.planning.trials import PlanCandidate
 from nona.queries.placement.fixed import local_placement, spread_placement
 from nona.queries.study.placement_outcome import full_report
 from nona.queries.study.placement_times import simulated
@@ -197,11 +197,11 @@ def planner_of(name):
     """A demo's question with another seed and a confidence that short runs reach."""
     scenario, sources = open_scenario(scenario_path(name))
     part = scenario.plan.model_copy(update={"confidence": 0.9})
-    return Planner(question_of(scenario.model_copy(update={"seed": SEED, "plan": part}), sources))
+    return PlanSearch(question_of(scenario.model_copy(update={"seed": SEED, "plan": part}), sources))
 
 
 def verdict(planner, counts, load=1.0):
-    (known,) = judged(planner, [Trial(Option(counts), round(load * MILLE))])
+    (known,) = judged(planner, [PlanCandidate(Option(counts), round(load * MILLE))])
     return known.verdict
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from nona.app.form import entry_field, form
-from nona.app.jobs.registry import Job
+from nona.app.jobs.registry import AppJob
 from nona.app.pages.planning.offers import engine_fields, offer_fields, roles_text
 from nona.app.pages.run_page import RunPage, Tab, ended_early
 from nona.app.session.page_list import page_file
@@ -71,7 +71,7 @@ def _open(state: AppState, option: LanguageOption) -> None:
     state.go_to = page_file("simulation")
 
 
-def _live(job: Job) -> None:
+def _live(job: AppJob) -> None:
     so_far = LanguagePlanned.from_json(job.live).plan
     if so_far.best is not None:
         st.markdown(plain(f"So far: {language_plan_finding(so_far).lead}"))

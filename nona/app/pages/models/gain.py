@@ -8,7 +8,7 @@ import streamlit as st
 
 from nona.app.form import field
 from nona.app.models.loading import Loaded, fetch
-from nona.app.pages.run_page import Run, run_area
+from nona.app.pages.run_page import PageRun, run_area
 from nona.app.session.state import AppState
 from nona.app.tasks.desk import CountAsked
 from nona.app.widgets.fields import plain
@@ -24,7 +24,7 @@ from nona.scenario.words import words
 
 
 def idle_of(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
-    """The spans of the model's sub-graphs on this scenario's servers and links, without other load."""
+    """Return the spans of the model's sub-graphs on this scenario's servers and links, without other load."""
     cluster, prepared = _cluster(state), loaded.prepared
     link, servers = placement_link(cluster), cluster.servers
     return fetch(
@@ -35,7 +35,7 @@ def idle_of(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
 
 
 def _cluster(state: AppState) -> Cluster:
-    """The servers that run tasks; all of them where each has an engine of language models."""
+    """Return the servers that run tasks; all of them where each has an engine of language models."""
     spec = state.scenario.cluster
     return Cluster.from_spec(spec, engines=all(group.engine for group in spec.servers))
 
@@ -93,7 +93,7 @@ def headline(state: AppState, loaded: Loaded, spans: Sequence[IdleSpan]) -> None
 
 
 def counted(state: AppState, loaded: Loaded) -> tuple[int, ...] | None:
-    """The configurations of each sub-graph, if they were counted for this very model."""
+    """Return the configurations of each sub-graph, if they were counted for this very model."""
     if loaded.configurations is not None:
         return loaded.configurations
     result = state.held("count", ConfigurationCounts)
@@ -110,7 +110,7 @@ def subgraphs_with_counts(state: AppState, loaded: Loaded, device: str, spans: S
         symbols = state.symbols.get(state.model, {})
         run_area(
             state,
-            Run(
+            PageRun(
                 kind="count",
                 label="Count the configurations",
                 of=ConfigurationCounts,

@@ -112,7 +112,7 @@ def _take_file(state: AppState) -> None:
 
 
 def loaded_model(state: AppState, device: str) -> loading.Loaded | None:
-    """The session's model, ready; asks for open dimensions, or shows why it cannot be read.
+    """Return the session's model, ready; asks for open dimensions, or shows why it cannot be read.
 
     An upload that cannot be read is given up: the page shows the former model, and the reason stands
     beside the upload.

@@ -33,7 +33,7 @@ from nona.scenario.schema import GivenSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class ShownDevice:
     """The device on which times are shown; empty: the first of the cluster. ``among``: the cluster's then."""
 
     name: str = ""
@@ -41,7 +41,7 @@ class Device:
 
 
 def pick_times(state: AppState) -> tuple[str, DeltaGenerator]:
-    """The button that names the device, and what is behind it."""
+    """Return the button that names the device, and what is behind it."""
     device = _device(state)
     stranger = "" if device in _in_cluster(state) else ", not in the cluster"
     box = st.popover(
@@ -72,8 +72,11 @@ def _in_cluster(state: AppState) -> tuple[str, ...]:
 
 
 def _device(state: AppState) -> str:
-    """The chosen device; the cluster's first one where none was, or where it left the cluster since."""
-    names, here, chosen = device_names(state.scenario), _in_cluster(state), state.choices.of(Device)
+    """Return the chosen device.
+
+    The cluster's first one where none was, or where it left the cluster since.
+    """
+    names, here, chosen = device_names(state.scenario), _in_cluster(state), state.choices.of(ShownDevice)
     has_left = chosen.name in chosen.among and chosen.name not in here
     kept = here[0] if has_left or not chosen.name else chosen.name
     return kept if kept in names else names[0]
@@ -84,7 +87,7 @@ def _pick_device(state: AppState, shown: str) -> None:
     hint = "The GPU for the times on this page; the cluster's GPUs are set on page Scenario."
 
     def choose(name: str) -> None:
-        state.choices.keep(Device(name, _in_cluster(state)))
+        state.choices.keep(ShownDevice(name, _in_cluster(state)))
 
     selector("Times on device", names, shown, "device", choose, hint)
 
@@ -126,7 +129,7 @@ def _name(device: str | None) -> str:
 
 
 def _stated(graph: ModelGraph) -> str | None:
-    """The device that the file names, or ``SEVERAL``; ``None`` where it names none.
+    """Return the device that the file names, or ``SEVERAL``; ``None`` where it names none.
 
     >>> from nona.models.graph.model import Operator
     >>> _stated(ModelGraph("g", (Operator("a", compute_s={"t4": 1.0, "a30": 2.0}),), ()))

@@ -43,7 +43,7 @@ VIEW_KEY = "model-view"
 
 
 def pick_view() -> str:
-    """The switch between the views; the one that is shown."""
+    """Return the switch between the views; the one that is shown."""
     hint = "The graph as its file has it, its contraction, what remains, and where that runs."
     return one_of("Show", VIEW_NAMES, VIEW_KEY, hint, label_visibility="collapsed")
 
@@ -125,7 +125,7 @@ def _tables(state: AppState, loaded: Loaded) -> None:
 
 
 def pick_beside(state: AppState, view: str) -> str | None:
-    """The choice of another model to be drawn beside the session's own; ``None`` without one."""
+    """Return the choice of another model to be drawn beside the session's own; ``None`` without one."""
     if view not in (OPERATORS, TASK_VIEW):
         return None
     return st.selectbox(
@@ -178,7 +178,7 @@ def _span(what: str, seconds: float, share: float, number: int) -> Node:
 
 
 def _gain_statement(parallelism: float) -> str:
-    """The plain statement of what splitting can gain at most.
+    """Return the plain statement of what splitting can gain at most.
 
     >>> _gain_statement(1.0)
     'Nothing in it can run in parallel: splitting one query over servers cannot make it faster.'

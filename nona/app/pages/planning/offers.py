@@ -182,7 +182,7 @@ def batch_fields(state: AppState) -> None:
 
 
 def roles_text(scenario: Scenario) -> str:
-    """The roles of the cluster's engines."""
+    """Return the roles of the cluster's engines."""
     engines = (group.engine for group in scenario.cluster.servers)
     apart = any(engine is not None and engine.role != "both" for engine in engines)
     return f"prefill and decode {'apart' if apart else 'together'}, as in the cluster"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from nona.app.jobs.registry import Job
+from nona.app.jobs.registry import AppJob
 from nona.app.pages.models.times import pick_precision
 from nona.app.pages.planning.question import controls, summary
 from nona.app.pages.run_page import RunPage, Tab
@@ -161,7 +161,7 @@ def _open(state: AppState, option: PlanOption) -> None:
     state.go_to = page_file("simulation")
 
 
-def _live(job: Job) -> None:
+def _live(job: AppJob) -> None:
     outcome = PlanOutcome.from_json(job.live)
     _finding(outcome)
     _choice(outcome.report, "plan-chart-live")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from nona.app.form import field
-from nona.app.jobs.registry import Job
+from nona.app.jobs.registry import AppJob
 from nona.app.pages.queries import placement_result
 from nona.app.pages.run_page import RunPage, Tab
 from nona.app.pages.scenario.language import prepared
@@ -51,7 +51,7 @@ def _summary(scenario: Scenario) -> list[str]:
 WORTH = 2  # steps: fewer need no figure
 
 
-def _live_search(job: Job) -> None:
+def _live_search(job: AppJob) -> None:
     search = SearchProgress.from_json(job.live)
     if not search.steps:
         return
@@ -166,7 +166,7 @@ def _line(line: WorkingLine, name: str = "") -> None:
 
 
 def value_text(line: WorkingLine) -> str:
-    """The value of a line with its unit.
+    """Return the value of a line with its unit.
 
     >>> wait = WorkingLine(key="w", title="Wait", formula="W", filled="W", value=0.0012, unit="s")
     >>> value_text(wait), value_text(wait.model_copy(update={"value": 0.5, "unit": ""}))

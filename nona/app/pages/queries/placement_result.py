@@ -55,7 +55,7 @@ def _hits(data: placement.PlacementOutcome) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class SmallFigure:
     """A smaller figure: its name, its value, a line on it, and what it is."""
 
     label: str
@@ -64,27 +64,27 @@ class Fact:
     hint: str
 
 
-def _facts(data: placement.PlacementOutcome) -> list[Fact]:
+def _facts(data: placement.PlacementOutcome) -> list[SmallFigure]:
     p, simulated = data.nona.predicted, data.nona.simulated
     known = p.jct_s is not None
     wait = f"by formula a visit waits {time_text(p.server_wait_s)}" if known else "in full batches"
     return [
-        Fact(
+        SmallFigure(
             "Candidates",
             f"{simulated.candidates:,}",
             comparison.lead_text(data.nona).partition("; ")[2].rstrip(".").capitalize() or "compared",
             "Placements that were simulated with the same jobs. The search gives no proof that there is no "
             "better one.",
         ),
-        Fact(
+        SmallFigure(
             "Against local",
             _short(data, "local"),
             _others(data),
             "Local keeps every query on one server, spread splits all that can be split; all simulated with "
             "the same jobs.",
         ),
-        Fact("GPU load", percent_text(p.compute_utilization), wait, f"{LOAD} Background included."),
-        Fact(
+        SmallFigure("GPU load", percent_text(p.compute_utilization), wait, f"{LOAD} Background included."),
+        SmallFigure(
             "Link busy",
             percent_text(p.network_utilization),
             f"by formula a message waits {time_text(p.network_wait_s)}",
@@ -93,7 +93,7 @@ def _facts(data: placement.PlacementOutcome) -> list[Fact]:
     ]
 
 
-def _small(fact: Fact) -> None:
+def _small(fact: SmallFigure) -> None:
     with st.container(border=True, gap="xxsmall", height="stretch"):
         st.caption(fact.label, help=fact.hint)
         st.markdown(f"**{plain(fact.value)}**")
@@ -136,7 +136,7 @@ FIRST, MOST, MOST_TASKS = 4, 40, 8
 
 
 def configuration_list(subgraph: placement.PlacedSubgraph) -> Node:
-    """The configurations, the most probable first; those beyond ``FIRST`` behind a line to open."""
+    """Return the configurations, the most probable first; those beyond ``FIRST`` behind a line to open."""
     ordered = sorted(subgraph.configurations, key=lambda c: -c.probability)
     items = [_item(c, subgraph.root, subgraph.sink, i + 1) for i, c in enumerate(ordered[:MOST])]
     rest = ordered[FIRST:MOST]

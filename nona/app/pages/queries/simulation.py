@@ -76,7 +76,7 @@ def parse_parts(text: str) -> Parts:
 
 
 def parts_text(entry: Any) -> str:
-    """The parts as :func:`parse_parts` reads them.
+    """Return the parts as :func:`parse_parts` reads them.
 
     >>> parts_text([["a", "b"], ["c,d"]])
     'a, b\\n"c,d"'
@@ -250,7 +250,7 @@ KEPT_FILES = {
 
 
 def run_files(state: AppState, run: Kept) -> Files:
-    """The files of a run; those with every job are kept as long as its job is known."""
+    """Return the files of a run; those with every job are kept as long as its job is known."""
     data, job = run.data, jobs().get(run.job_id)
     name = file_stem(data.about.name)
     hint = "Means, intervals, percentiles, parts and rates as plain numbers, in seconds."

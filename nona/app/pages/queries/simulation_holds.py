@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nona.app.pages.run_page import Run, ended_early, run_area
+from nona.app.pages.run_page import PageRun, ended_early, run_area
 from nona.app.session.kept import choose
 from nona.app.session.state import AppState
 from nona.app.tasks.desk import HoldsAsked
@@ -33,7 +33,7 @@ def holds_panel(state: AppState) -> None:
         scheduler = kept if kept in names else names[0]
         run_area(
             state,
-            Run(
+            PageRun(
                 kind="holds",
                 label="Does it hold?",
                 of=HoldsOutcome,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from nona.app.jobs.registry import Job
+from nona.app.jobs.registry import AppJob
 from nona.app.pages.run_page import earlier_key
 from nona.app.pages.runs import ToSave
 from nona.app.session.state import AppState, Kept, Result
@@ -58,7 +58,7 @@ class LiveCharts(Document):
 
 
 def chart_data(live: LiveRun, running: bool, note: str = "") -> LiveCharts:
-    """The charts of a job's ``live``; ``note`` stands below them.
+    """Return the charts of a job's ``live``; ``note`` stands below them.
 
     At most :data:`MOST_DRAWN` schedulers are drawn, the first of the scenario; the note names the others.
     """
@@ -204,7 +204,7 @@ def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
     )
 
 
-def simulation_live(job: Job) -> None:
+def simulation_live(job: AppJob) -> None:
     live = LiveRun.from_json(job.live) if job.live else LiveRun(schedulers=())
     if job.status == "cancelled":
         charts = chart_data(live, False, note=counts_text(live))

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from nona.app.jobs.registry import Job
+from nona.app.jobs.registry import AppJob
 from nona.app.pages.queries.simulation_result import engine_text
 from nona.app.pages.queries.simulation_sweep_settings import (
     is_stale,
@@ -18,7 +18,7 @@ from nona.app.pages.queries.simulation_sweep_settings import (
     work_text,
 )
 from nona.app.pages.queries.simulation_what_if import changed_text
-from nona.app.pages.run_page import Run, run_area
+from nona.app.pages.run_page import PageRun, run_area
 from nona.app.session.state import AppState
 from nona.app.widgets.downloads import download_button
 from nona.app.widgets.fields import choose_one, one_of, plain, show_error, unbroken
@@ -42,7 +42,7 @@ BEST = "the best in each cell"
 GRID_ALT = "the best scheduler at every pair of values"
 
 
-def _live_grid(job: Job) -> None:
+def _live_grid(job: AppJob) -> None:
     outcome = GridOutcome.from_json(job.live)
     if outcome.rows:
         picture(grid_figure(outcome, "Mean JCT"), key="grid-live", alt=f"{GRID_ALT}, so far")
@@ -92,7 +92,7 @@ def _of_which(state: AppState) -> None:
     st.markdown(text)
 
 
-def _run(state: AppState) -> Run[Any]:
+def _run(state: AppState) -> PageRun[Any]:
     settings = settings_of(state)
     version = sweep_version(state.scenario, settings)
     two = isinstance(settings, GridRequest)
@@ -100,7 +100,7 @@ def _run(state: AppState) -> Run[Any]:
     of: type[SweepOutcome | GridOutcome] = GridOutcome if two else SweepOutcome
     outcome, mark = state.held(kind, of), state.results[kind].fingerprint if kind in state.results else ""
     same = outcome is not None and mark == version and outcome.ended_early_s is None
-    return Run(
+    return PageRun(
         kind=kind,
         label="Run sweep",
         of=of,
@@ -117,7 +117,7 @@ def _run(state: AppState) -> Run[Any]:
     )
 
 
-def _live_sweep(job: Job) -> None:
+def _live_sweep(job: AppJob) -> None:
     report = SweepOutcome.from_json(job.live)
     alt = f"Mean JCT of every scheduler over {report.label.lower()}, so far"
     picture(sweep_figure(report), key="sweep-live", alt=alt)

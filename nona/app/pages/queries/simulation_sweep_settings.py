@@ -74,7 +74,7 @@ def settings_of(state: AppState) -> Settings:
 
 
 def _numbers(state: AppState) -> tuple[str, str]:
-    """The keys of the swept number and of the second, which is empty where there is none."""
+    """Return the keys of the swept number and of the second, which is empty where there is none."""
     keys = [n.key for n in numbers_of(state.scenario)]
     first, second = _chosen(state, "number", keys[0]), _chosen(state, "second", "")
     first = first if first in keys else keys[0]
@@ -114,7 +114,7 @@ def _values_text(state: AppState, number: str) -> str:
 
 
 def _past_the_edge(load: Offered | None) -> float:
-    """A load beyond the one that saturates the executors at best, where that is above the usual 2."""
+    """Return a load beyond the one that saturates the executors at best, where that is above the usual 2."""
     if load is None or load.best <= 0:
         return 2.0
     return max(2.0, min(1000.0, float(math.ceil(1.1 * (1 - load.background) / load.best))))
@@ -160,7 +160,7 @@ def ask_again(state: AppState, outcome: SweepOutcome | GridOutcome) -> str:
 
 
 def shell_arguments(settings: Settings) -> list[str]:
-    """The arguments of ``nona sweep`` after the scenario's file."""
+    """Return the arguments of ``nona sweep`` after the scenario's file."""
     if isinstance(settings, GridRequest):
         second = ["--second", settings.second, "--second-values", _written(settings.values)]
         return [*shell_arguments(settings.sweep), *second]
@@ -221,7 +221,7 @@ def _size_text(state: AppState) -> str:
 
 
 def _acting(state: AppState, name: str, read: Callable[[Any], Any]) -> dict[str, Any]:
-    """The key of a field, and what takes its value as the choice of that name."""
+    """Return the key of a field, and what takes its value as the choice of that name."""
     return acting(f"sweep-{name}-{state.revision}", lambda value: choose_sweep(state, name, read(value)))
 
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from nona.app.pages.queries.simulation_result import engine_text, overload_warnings
-from nona.app.session.live import Question, Shown, question
+from nona.app.session.live import ScenarioState, ShownAnswer, question
 from nona.app.session.state import AppState
 from nona.app.session.workspace import jobs, whose
 from nona.app.shell.job_panel import progress_text
@@ -18,7 +18,7 @@ from nona.app.widgets.fields import label_text, plain, show_error
 from nona.app.widgets.results import chart, table
 from nona.core.errors import NonaError
 from nona.core.figures import beside, dots_figure
-from nona.core.tables import Filled
+from nona.core.tables import FilledTable
 from nona.core.units import format_bandwidth, format_time
 from nona.queries.report.figures import hit_dots, jct_dots
 from nona.queries.report.report import python_decisions
@@ -48,13 +48,13 @@ class Copy:
 
 
 def value(state: AppState, number: Number) -> float:
-    """The number as it stands in the copy (SI)."""
+    """Return the number as it stands in the copy (SI)."""
     move = moves(state).get(number.key)
     return number.of(state.scenario) if move is None else move.value
 
 
 def moves(state: AppState) -> dict[str, Move]:
-    """The moves that still hold: those of numbers that have not been changed in the scenario since."""
+    """Return the moves that still hold: those of numbers that have not been changed in the scenario since."""
     numbers = {n.key: n for n in numbers_of(state.scenario)}
     return {
         key: move
@@ -74,7 +74,7 @@ def move(state: AppState, number: Number, value: float) -> None:
 
 
 def copied(state: AppState) -> Scenario:
-    """The scenario with the moved numbers; the scenario itself where none is moved."""
+    """Return the scenario with the moved numbers; the scenario itself where none is moved."""
     scenario = state.scenario
     for key, moved in moves(state).items():
         scenario = number_named(state.scenario, key).set(scenario, moved.value)
@@ -130,14 +130,14 @@ BEFORE = "before"
 class Drawn:
     """Figures and rows of an answer and the one before, so that a look that finds no news costs little."""
 
-    shown: Shown
-    before: Shown | None
+    shown: ShownAnswer
+    before: ShownAnswer | None
     jct: go.Figure
     hits: go.Figure
-    rows: Filled
+    rows: FilledTable
 
 
-def _draw_answer(state: AppState, shown: Shown, before: Shown | None) -> None:
+def _draw_answer(state: AppState, shown: ShownAnswer, before: ShownAnswer | None) -> None:
     """Charts, table, warnings and engine; ``before`` is the answer for the scenario as it stands."""
     data = shown.data
     schedulers, drawn = data.report.schedulers, _drawn(state, shown, before)
@@ -156,7 +156,7 @@ def _draw_answer(state: AppState, shown: Shown, before: Shown | None) -> None:
     st.caption(plain(engine_text(data.report.engine, python_decisions(data.report))))
 
 
-def _drawn(state: AppState, shown: Shown, before: Shown | None) -> Drawn:
+def _drawn(state: AppState, shown: ShownAnswer, before: ShownAnswer | None) -> Drawn:
     drawn = state.choices.find(Drawn)
     if drawn is None or drawn.shown is not shown or drawn.before is not before:
         schedulers = shown.data.report.schedulers
@@ -277,7 +277,7 @@ _SLIDERS: Mapping[str, Callable[[AppState, Number], None]] = {
 
 
 def _tied(state: AppState, number: Number, now: float, read: Callable[[Any], float]) -> dict[str, Any]:
-    """The key of a slider, which is put where the copy stands, and what moves its number.
+    """Return the key of a slider, which is put where the copy stands, and what moves its number.
 
     The key stays the same: a slider under a new one would hand on the value of the one before. It is set
     only where it stands elsewhere: setting it takes back what the user has moved meanwhile.
@@ -288,8 +288,8 @@ def _tied(state: AppState, number: Number, now: float, read: Callable[[Any], flo
     return {"key": key, "on_change": lambda: move(state, number, read(st.session_state[key]))}
 
 
-def _questions(state: AppState) -> list[Question]:
-    """The copy and, where it differs, the scenario; none where one of them cannot run."""
+def _questions(state: AppState) -> list[ScenarioState]:
+    """Return the copy and, where it differs, the scenario; none where one of them cannot run."""
     try:
         both = [question(copied(state)), question(state.scenario)]
     except NonaError:
@@ -300,7 +300,7 @@ def _questions(state: AppState) -> list[Question]:
     return both if both[0].fingerprint != both[1].fingerprint else both[:1]
 
 
-def _busy(state: AppState, questions: list[Question]) -> bool:
+def _busy(state: AppState, questions: list[ScenarioState]) -> bool:
     return not all(state.live.settled(q.fingerprint) for q in questions)
 
 
@@ -333,7 +333,7 @@ def _answer(state: AppState, was_busy: bool) -> None:
         st.rerun()  # ends the polling
 
 
-def _status(shown: Shown, old: bool, waits: bool) -> str:
+def _status(shown: ShownAnswer, old: bool, waits: bool) -> str:
     if old:
         return "Computing again. The previous answer is below."
     data = shown.data

@@ -14,9 +14,9 @@ from nona.cluster.hardware.cluster import Cluster
 from nona.core.tables import share_text
 from nona.queries.chart_data import LiveRun, ResourceLoad
 from nona.queries.report.clusters import (
-    Cell,
     ClusterMap,
-    Server,
+    ExecutorCell,
+    ServerRow,
     Unit,
     background_load,
     cluster_map,
@@ -42,7 +42,7 @@ def _background(scenario: Scenario, cluster: Cluster) -> ResourceLoad:
 
 
 def cluster_tree(cluster: Cluster, load: ResourceLoad, measured: bool) -> Node:
-    """The drawing as elements; ``measured``: the loads are those of a run, and give the colours.
+    """Return the drawing as elements; ``measured``: the loads are those of a run, and give the colours.
 
     Else executors have the colours of their sizes, as in the MIG editor, and loads are the background's.
     """
@@ -128,7 +128,7 @@ def _told(unit: Unit, measured: bool) -> str:
 
 
 def _wire(unit: Unit, measured: bool) -> Node:
-    """The line from the core to the unit; with uplinks it is as dark as they are busy, and says so."""
+    """Return the line from the core to the unit; with uplinks it is as dark as they are busy, and says so."""
     if unit.uplink is None:
         return el("div", "wire", el("i", "", __c="var(--line)"), aria_hidden="true")
     up, down = unit.uplink
@@ -145,7 +145,7 @@ def _uplink_words(unit: Unit) -> str:
     return "" if unit.uplink is None else f"; uplink {_share(max(unit.uplink))} busy"
 
 
-def _detailed(server: Server, measured: bool) -> Node:
+def _detailed(server: ServerRow, measured: bool) -> Node:
     rows = [_executor(cell, measured) for gpu in server.gpus for cell in gpu]
     card = None
     if server.card is not None and measured:
@@ -154,7 +154,7 @@ def _detailed(server: Server, measured: bool) -> Node:
     return el("div", "box", name, *rows, title=_about(server))
 
 
-def _executor(cell: Cell, measured: bool) -> Node:
+def _executor(cell: ExecutorCell, measured: bool) -> Node:
     share, tone = cell.fraction, _size(cell)
     if measured:
         share, tone = cell.share, shade(max(cell.share, PALEST))
@@ -167,27 +167,27 @@ def _executor(cell: Cell, measured: bool) -> Node:
     )
 
 
-def _size(cell: Cell) -> str:
-    """The colour of its size, paler than in the editor: there are many of them."""
+def _size(cell: ExecutorCell) -> str:
+    """Return the colour of its size, paler than in the editor: there are many of them."""
     return f"color-mix(in srgb, {colour(size_colour(cell.slices or 7))} 55%, var(--st-background-color))"
 
 
-def _compact(server: Server, measured: bool) -> Node:
+def _compact(server: ServerRow, measured: bool) -> Node:
     gpus = [el("span", "gpu", *[_cell(cell, measured) for cell in gpu]) for gpu in server.gpus]
     card = None if server.card is None or not measured else el("i", "nic", __c=shade(max(server.card)))
     return el("span", "server", card, *gpus, title=_about(server))
 
 
-def _cell(cell: Cell, measured: bool) -> Node:
+def _cell(cell: ExecutorCell, measured: bool) -> Node:
     return el("i", "", __f=f"{cell.fraction:.4f}", __c=shade(cell.share) if measured else _size(cell))
 
 
-def _dot(server: Server, measured: bool) -> Node:
+def _dot(server: ServerRow, measured: bool) -> Node:
     tone = shade(server.share) if measured else _size(server.gpus[0][0])
     return el("i", "dot", title=_about(server), __c=tone)
 
 
-def _about(server: Server) -> str:
+def _about(server: ServerRow) -> str:
     cells = [f"{c.name} {_share(c.share)}" for gpu in server.gpus for c in gpu]
     listed = ", ".join(cells[:16]) + (" …" if len(cells) > 16 else "")
     card = ""

@@ -178,7 +178,7 @@ def board_of(state: AppState, gpu: str) -> str | None:
 
 
 def layout_texts(board: str) -> list[str]:
-    """The maximal legal layouts of a board, each set of slices once, fewest slices first."""
+    """Return the maximal legal layouts of a board, each set of slices once, fewest slices first."""
     texts = {layout.text for layout in maximal_layouts(board)}
     return sorted(texts, key=lambda t: (t.count(","), t))
 

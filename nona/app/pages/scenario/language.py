@@ -41,7 +41,7 @@ _LOADED = ("cluster", "language", "cost", "seed", "background", "workload")  # w
 
 
 def prepared(state: AppState) -> LanguageStudy | ScenarioError:
-    """The engines and requests of the scenario, or what prevents them."""
+    """Return the engines and requests of the scenario, or what prevents them."""
     scenario = state.scenario
     try:
         files = file_names(scenario, "config", "trace")
@@ -134,7 +134,7 @@ FIRST = {"input": 512, "output": 128}
 
 
 def load_tiles(state: AppState) -> list[tuple[str, str, str]]:
-    """The formula's load of the engines of the fullest model, where it holds."""
+    """Return the formula's load of the engines of the fullest model, where it holds."""
     study = prepared(state)
     loads: dict[str, list[float]] = {}
     if not isinstance(study, ScenarioError):
@@ -186,7 +186,7 @@ def _configs(state: AppState) -> list[str]:
 
 
 def _problems(state: AppState, index: int) -> list[str]:
-    """The preparation's warnings of this row, or of no place at all: those stand at the first row."""
+    """Return the preparation's warnings of this row, or of no place at all: those stand at the first row."""
     study = prepared(state)
     if not isinstance(study, ScenarioError):
         return list(study.warnings) if index == 0 else []

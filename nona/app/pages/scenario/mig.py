@@ -22,7 +22,7 @@ from nona.app.widgets.results import table
 from nona.cluster.hardware.device import find_device, user_devices
 from nona.cluster.hardware.mig import (
     MigLayout,
-    Profile,
+    SliceProfile,
     add_slice,
     assumed,
     board,
@@ -47,7 +47,7 @@ COLOURS: Mapping[int, int] = {1: 1, 2: 4, 3: 0, 4: 6, 7: 2}
 
 
 def size_colour(compute_slices: int) -> int:
-    """Number of the chart colour of instances with so many compute slices."""
+    """Return number of the chart colour of instances with so many compute slices."""
     return COLOURS.get(compute_slices, 9)
 
 
@@ -114,25 +114,25 @@ def board_view(layout: MigLayout, name: str) -> BoardView:
     )
 
 
-def _tone(profile: Profile) -> int:
+def _tone(profile: SliceProfile) -> int:
     return size_colour(profile.compute_slices)
 
 
-def _ordered(layout: MigLayout) -> list[Profile]:
+def _ordered(layout: MigLayout) -> list[SliceProfile]:
     return sorted(
         board(layout.board).profiles,
         key=lambda p: (-p.compute_slices, -p.memory_slices, not p.standard, p.name),
     )
 
 
-def _option(layout: MigLayout, cell: int, profile: Profile) -> tuple[str, str, str, int]:
+def _option(layout: MigLayout, cell: int, profile: SliceProfile) -> tuple[str, str, str, int]:
     about = f"{profile.compute_slices} of {board(layout.board).compute_slices} compute, "
     about += format_size(profile.memory_bytes)
     return profile.name, about, why_not(layout, cell, profile), _tone(profile)
 
 
 def _edited(layout: MigLayout, wish: object) -> MigLayout:
-    """The layout after an edit from the browser; raises :class:`HardwareError` for an illegal one.
+    """Return the layout after an edit from the browser; raises :class:`HardwareError` for an illegal one.
 
     >>> _edited(empty_layout("a30"), {"act": "add", "start": 2, "profile": "2g.12gb"}).text
     '2g.12gb'
@@ -175,7 +175,7 @@ def _mig_path(group: int) -> PlacePath:
 
 
 def _shown_layout(state: AppState, group: int, board: str) -> MigLayout:
-    """The layout as the user left it, the empty one included; empty where it cannot be read."""
+    """Return the layout as the user left it, the empty one included; empty where it cannot be read."""
     try:
         return layout_of(str(state.shown(_mig_path(group)) or ""), board)
     except HardwareError:

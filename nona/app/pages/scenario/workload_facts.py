@@ -80,7 +80,7 @@ def row_cost(state: AppState, index: int, executor: str) -> RowCost:
     digest, measured = load_measured(state) or ("", None)
 
     def make() -> tuple[RowCost, ModelGraph]:
-        """The cost; with it the graph, so that no other one can have its ``id`` while this is kept."""
+        """Return the cost; with it the graph, so that no other one can have its ``id`` while this is kept."""
         devices = user_devices(json.loads(own))
         timed, kind = with_given(graph, spec.device, spec.factors, devices), executor_class(executor, devices)
         return _cost(timed, cost_batches(timed, kind, options, largest, measured, devices), options), graph
@@ -126,7 +126,10 @@ def fastest(state: AppState, index: int) -> RowCost:
 
 
 def arrivals_of(state: AppState, index: int) -> Arrivals:
-    """The arrivals of row ``index`` with its trace read; raises :class:`NonaError` if that cannot be."""
+    """Return the arrivals of row ``index`` with its trace read.
+
+    Raises :class:`NonaError` if that cannot be.
+    """
     key = "arrivals", index, _key(state, index)
     return kept(key, lambda: row_arrivals(state.scenario, index, _reader(state)))
 
@@ -190,7 +193,7 @@ def _key(state: AppState, index: int) -> str:
 
 
 def sample_of(state: AppState, index: int) -> workloads.ArrivalSample:
-    """The arrivals of row ``index`` as the first run simulates them; raises :class:`NonaError`."""
+    """Return the arrivals of row ``index`` as the first run simulates them; raises :class:`NonaError`."""
     row, arrivals = state.scenario.workload[index], arrivals_of(state, index)
     drawn = row.rate, state.scenario.seed, state.scenario.labels[index]
     key = ("sample", index, _key(state, index), *drawn)
@@ -198,7 +201,7 @@ def sample_of(state: AppState, index: int) -> workloads.ArrivalSample:
 
 
 def offered(state: AppState) -> workloads.Offered | None:
-    """The load that the mix offers; ``None`` where a model or the cluster is not valid."""
+    """Return the load that the mix offers; ``None`` where a model or the cluster is not valid."""
     scenario, rates = state.scenario, rates_of(state)
     background = scenario.background.compute.utilization
     if not rates:
@@ -268,7 +271,7 @@ def _share(what: str, share: float, number: int) -> Node:
 def arrivals_picture(
     sample: workloads.ArrivalSample, arrivals: Arrivals, number: int, origin: str = DRAWN
 ) -> Node:
-    """Counts over the first seconds, and the distribution of gaps beside that of a Poisson process.
+    """Count over the first seconds, and the distribution of gaps beside that of a Poisson process.
 
     ``origin`` is a sentence on where the arrivals are from.
     """
@@ -330,7 +333,9 @@ def gauge(
     otherwise: str = "",
     busy: float | None = None,
 ) -> Node:
-    """A bar with background and queries, the point of overload marked; ``otherwise`` where it is unknown.
+    """Return a bar with background and queries, the point of overload marked.
+
+    ``otherwise`` where it is unknown.
 
     A paler bar goes on to ``most``, what the queries take where executors are drawn alike.
     """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nona.app.jobs.registry import Job
-from nona.app.pages.run_page import Run, ended_early, run_area
+from nona.app.jobs.registry import AppJob
+from nona.app.pages.run_page import PageRun, ended_early, run_area
 from nona.app.pages.serverless.results import choose_one
 from nona.app.session.state import AppState
 from nona.app.tasks.desk import WaysAsked
@@ -56,7 +56,7 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     target = ("--target", f"{100 * asked.target:g}%", "--calls", str(asked.jobs))
     run_area(
         state,
-        Run(
+        PageRun(
             kind="serverless-over",
             label="Find the knees",
             of=OverReport,
@@ -72,7 +72,7 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
 
 
 def _asked(state: AppState) -> OverRequest | None:
-    """The question as it stands in the fields; ``None`` with an error that says what is wrong."""
+    """Return the question as it stands in the fields; ``None`` with an error that says what is wrong."""
     by_label = {number.label: number for number in SWEPT if _there(state, number)}
     with st.grid(3, min_column_width=200):
         hint = "Load: a factor on the traffic. The others are numbers of the scenario."
@@ -114,7 +114,7 @@ def _there(state: AppState, number: Number) -> bool:
     return True
 
 
-def _live(job: Job) -> None:
+def _live(job: AppJob) -> None:
     report = OverReport.from_json(job.live)
     if any(p.points for p in report.policies.values()):
         picture(over_figure(report), "over-live", over_alt(report))
@@ -148,7 +148,7 @@ def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     asked = NodesRequest(target=share, policies=tuple(chosen), calls=calls, most=most)
     run_area(
         state,
-        Run(
+        PageRun(
             kind="serverless-nodes",
             label="Find the fewest nodes",
             of=NodesReport,
@@ -163,7 +163,7 @@ def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     )
 
 
-def _nodes_live(job: Job) -> None:
+def _nodes_live(job: AppJob) -> None:
     so_far = NodesReport.from_json(job.live)
     st.markdown(f"So far: {plain(nodes_finding(so_far))}")
     st.caption("Cancel keeps it.")
@@ -207,7 +207,7 @@ def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     asked = WaysAsked(policy=policy, calls=int(calls), replications=int(runs))
     run_area(
         state,
-        Run(
+        PageRun(
             kind="serverless-sharing",
             label="Compare the ways of sharing",
             of=WaysReport,

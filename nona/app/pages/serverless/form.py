@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from nona.app.form import field, fields, form
-from nona.app.session.editing import PlacePath, Written
+from nona.app.session.editing import PlacePath, ScenarioText
 from nona.app.session.state import AppState
 from nona.app.widgets.fields import listed, plain
 from nona.app.widgets.policy_choice import option_popover, pick_entries, policy_entries
@@ -72,18 +72,18 @@ class OwnSettings:
 
 def preset_of(scenario: Scenario, preset: Preset) -> str:
     """Name what a setting of the scenario is: a preset, ``own``, or ``rows``."""
-    value = Written(scenario).at(preset.path) if scenario.serverless else None
+    value = ScenarioText(scenario).at(preset.path) if scenario.serverless else None
     return ROWS if value is None else next((n for n, named in preset.values.items() if named == value), OWN)
 
 
 def preset_name(state: AppState, preset: Preset) -> str:
-    """The same, where a preset's value may be meant as one's own."""
+    """Return the same, where a preset's value may be meant as one's own."""
     named = preset_of(state.scenario, preset)
     return OWN if named != ROWS and preset.key in state.choices.of(OwnSettings).keys else named
 
 
 def choose_preset(state: AppState, preset: Preset) -> bool:
-    """The choice among the named values, one's own and the rows'; whether it is one's own."""
+    """Return the choice among the named values, one's own and the rows'; whether it is one's own."""
     shown, drawn = preset_name(state, preset), state.revision
     texts = {**preset.texts, OWN: "own", ROWS: "as in the workload"}
     key = f"{preset.key}-{drawn}-{shown}"
@@ -185,7 +185,7 @@ def controls(state: AppState) -> None:
 
 
 def summary(scenario: Scenario) -> list[str]:
-    """The settings in one line."""
+    """Return the settings in one line."""
     spec, size = scenario.serverless, scenario.simulation
     if spec is None:
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nona.app.jobs.registry import Job
+from nona.app.jobs.registry import AppJob
 from nona.app.models.loading import fetch
 from nona.app.pages.run_page import RunPage, Tab
 from nona.app.pages.serverless.comparisons import nodes_tab, over_tab, sharing_tab
@@ -94,7 +94,7 @@ def _make_serverless(state: AppState) -> None:
 
 
 def _part(state: AppState) -> dict[str, object]:
-    """The least that makes the workflows serverless; GPUs without MIG are shared by MPS."""
+    """Return the least that makes the workflows serverless; GPUs without MIG are shared by MPS."""
     missing = any(row.slo is None for row in state.scenario.workload)
     own = user_devices(state.scenario.cluster.devices)
     whole = any(find_device(group.gpu, own).mig is None for group in state.scenario.cluster.servers)
@@ -126,7 +126,7 @@ FEWEST_JOBS = 4  # in the longest queue: below, bars would jump from nothing to 
 
 
 def platform_drawing(live: PlatformLive) -> Node:
-    """The policies so far, the queues and the nodes under the one that runs."""
+    """Return the policies so far, the queues and the nodes under the one that runs."""
     now = f"under {live.focus}, after {format_time(live.snapshot.time_s)}" if live.snapshot else ""
     upper = el("div", "halves", _policies(live), _queues(live, now))
     return el("div", "live", upper, _nodes(live, now))
@@ -264,7 +264,7 @@ def _answer(state: AppState, data: ServerlessOutcome) -> None:
     show_finding("serverless-finding", serverless_finding(data.report), *notes)
 
 
-def _live(job: Job) -> None:
+def _live(job: AppJob) -> None:
     draw("platform", platform_drawing(PlatformLive.from_json(job.live)))
 
 

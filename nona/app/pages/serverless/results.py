@@ -23,7 +23,7 @@ from nona.serverless.chart_data import LayoutNode, ServerlessOutcome
 from nona.serverless.report import findings
 from nona.serverless.report.figures import latency_figure, layouts_figure, pareto_figure, search_figure
 from nona.serverless.report.html import serverless_html
-from nona.serverless.report.layouts import Placed, clipped, layouts_title, placed, stranded_spans
+from nona.serverless.report.layouts import DrawnBatch, clipped, layouts_title, placed, stranded_spans
 from nona.serverless.report.text import PARTS, POLICIES, applications
 from nona.serverless.results import ServerlessReport
 from nona.serverless.study.run import CALLS_CSV, CALLS_PARQUET
@@ -75,7 +75,7 @@ class _Shown:
     seconds: int
 
 
-def _gpu(rows: Sequence[Placed], of: _Shown) -> None:
+def _gpu(rows: Sequence[DrawnBatch], of: _Shown) -> None:
     way, node = WAYS.find(of.mode), of.node
     cells = max([node.memory if way.sliced else node.vgpus, *(r.high for r in rows)])
     until_s = max((r.to_s for r in rows), default=0.0)
@@ -103,7 +103,7 @@ KEPT_FILES = {
 
 
 def files(state: AppState, data: ServerlessOutcome) -> Files:
-    """The files of a run; those with every call are kept as long as its job is known."""
+    """Return the files of a run; those with every call are kept as long as its job is known."""
     result = state.results.get("serverless")
     job = None if result is None else jobs().get(result.job_id)
     name = f"{file_stem(data.about.name)}_serverless"

@@ -17,8 +17,8 @@ from nona.core.errors import NonaError
 from nona.core.figures import BAD, GOOD, PALETTE
 from nona.core.options import Options
 from nona.scenario.file import scenario_hash
-from nona.serverless.chart_data import SearchSteps, ServerlessOutcome
-from nona.serverless.policies.base import Ask
+from nona.serverless.chart_data import EsgSteps, ServerlessOutcome
+from nona.serverless.policies.base import WaitingQueue
 from nona.serverless.policies.esg.explain import Explanation, explain
 from nona.serverless.policies.esg.policy import EsgPlanner, esg_planner
 from nona.serverless.report.searches import best_paths, search_data
@@ -28,7 +28,7 @@ from nona.serverless.system import ServerlessSystem
 _component = declare("searchview", why="no chart steps through a tree by keys and states reasons")
 
 
-def _search_view(key: str, search: SearchSteps) -> None:
+def _search_view(key: str, search: EsgSteps) -> None:
     data = search.to_json()
     mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
     colours = {"path": PALETTE[0], "best": GOOD, "time": BAD, "cost": PALETTE[2]}
@@ -39,7 +39,7 @@ LONGEST_QUEUE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedSearch:
     """System and planner of the scenario that ``mark`` names."""
 
     mark: str
@@ -69,17 +69,17 @@ def search_tab(state: AppState, data: ServerlessOutcome | None) -> None:
 def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:
     """System and planner of the present scenario; kept until it changes."""
     mark = scenario_hash(state.scenario, "cluster", "workload", "models", "serverless", "seed")
-    prepared = state.choices.find(Prepared)
+    prepared = state.choices.find(PreparedSearch)
     if prepared is None or prepared.mark != mark:
         spec = state.scenario.serverless
         options: Options = next((p.options for p in spec.policies if p.name == "esg"), {}) if spec else {}
         system = prepare_serverless(state.scenario, state.uploads.sources)
-        prepared = Prepared(mark, system, esg_planner(system, options))
+        prepared = PreparedSearch(mark, system, esg_planner(system, options))
         state.choices.keep(prepared)
     return prepared.system, prepared.planner
 
 
-def _ask(system: ServerlessSystem) -> Ask:
+def _ask(system: ServerlessSystem) -> WaitingQueue:
     names = [a.name for a in system.applications]
     with st.grid(4, min_column_width=165):
         hint = "The application whose queue is served."
@@ -100,10 +100,10 @@ def _ask(system: ServerlessSystem) -> Ask:
             help="What is left when the stage is served, in per cent of the application's SLO: less "
             "after waits, cold starts or slow stages.",
         )
-    return Ask(application, stage, length, app.slo_s * left / 100)
+    return WaitingQueue(application, stage, length, app.slo_s * left / 100)
 
 
-def _why(system: ServerlessSystem, ask: Ask, explanation: Explanation) -> None:
+def _why(system: ServerlessSystem, ask: WaitingQueue, explanation: Explanation) -> None:
     first = system.space[explanation.ranked[0]].text
     st.subheader(f"Why {plain(first)}?", anchor=False)
     st.markdown("\n".join(f"* {plain(line)}" for line in explanation.lines))

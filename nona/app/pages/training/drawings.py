@@ -6,20 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nona.app.widgets.components import Node, Points, PolicyLine, curves, el, panel, policies_panel
 from nona.core.figures import PALETTE, scheduler_style
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.text import counted
 from nona.core.units import format_number
 from nona.training.elastic.results import ElasticHistory, ElasticLive
 from nona.training.report.figures import elastic_style, smooth
 from nona.training.report.findings import hours_text
-from nona.training.results import Live, Moment, Stay, TrainingLive
+from nona.training.results import LivePolicies, RunMoment, Stay, TrainingLive
 
 MOST_LANES = 24
 SPAN_S = 86_400.0  # of simulated time that is drawn, up to the last instant
 
 
 def training_drawing(live: TrainingLive) -> Node:
-    """The means of the policies so far, and who had which GPU lately under one of them."""
+    """Return the means of the policies so far, and who had which GPU lately under one of them."""
     end_s = max((s.end_s for s in live.stays), default=0.0)
     start_s = max(end_s - SPAN_S, 0.0)
     lanes, gpus = _lanes(live.types, live.stays, start_s, end_s), sum(live.types.values())
@@ -39,7 +39,7 @@ def training_drawing(live: TrainingLive) -> Node:
     )
 
 
-def _policies(live: Live, look: Callable[[str], Look]) -> Node:
+def _policies(live: LivePolicies, look: Callable[[str], ChartStyle]) -> Node:
     means = [m for p in live.policies.values() for m in p.curve if m.mean_jct_s is not None]
     end_s = max((m.time_s for m in means), default=1.0)
     most_s = max((m.mean_jct_s or 0.0 for m in means), default=1.0)
@@ -97,7 +97,7 @@ MOST_NODES = 64  # that are drawn
 
 
 def elastic_drawing(live: ElasticLive) -> Node:
-    """The policies so far, three measures of one of them, and the GPUs of its jobs now."""
+    """Return the policies so far, three measures of one of them, and the GPUs of its jobs now."""
     focus = live.policies.get(live.focus)
     now = f"under {live.focus} after {hours_text(live.time_s)}" if live.focus else ""
     return el(
@@ -118,7 +118,7 @@ def moment_drawing(history: ElasticHistory, policy: str, time_s: float) -> Node:
 
 
 def given_at(history: ElasticHistory, policy: str, time_s: float) -> Given:
-    """The GPUs of every job that has some."""
+    """Return the GPUs of every job that has some."""
     given: dict[int, Sequence[tuple[int, int]]] = {}
     for move in history.traces[policy].moves:
         if move.time_s > time_s + 1e-9:
@@ -128,7 +128,7 @@ def given_at(history: ElasticHistory, policy: str, time_s: float) -> Given:
 
 
 def _nodes_panel(nodes: int, gpus: int, given: Given, now: str) -> Node:
-    """The first nodes, each GPU in the colour of its job; a job fills GPUs from the left."""
+    """Return the first nodes, each GPU in the colour of its job; a job fills GPUs from the left."""
     cells: list[list[Node]] = [[] for _ in range(nodes)]
     colours = colours_of(given)
     for job, shares in sorted(given.items()):
@@ -156,7 +156,7 @@ def _nodes_panel(nodes: int, gpus: int, given: Given, now: str) -> Node:
 
 
 def colours_of(given: Given) -> dict[int, str]:
-    """A colour for each job: the same whenever it can be, another than those of jobs on the same node.
+    """Return a colour for each job: the same whenever it can be, another than those of jobs on the same node.
 
     Jobs on many nodes choose first.
 
@@ -175,7 +175,7 @@ def colours_of(given: Given) -> dict[int, str]:
     return colours
 
 
-def _measures(live: ElasticLive, curve: Sequence[Moment]) -> Node:
+def _measures(live: ElasticLive, curve: Sequence[RunMoment]) -> Node:
     last, rates, gpus = curve[-1], _rates(curve), live.nodes * live.gpus
     smoothed = [row._replace(goodput=rate) for row, rate in zip(curve, rates, strict=True)]
     most = max(1, *(max(row.running, row.waiting) for row in curve))
@@ -196,10 +196,10 @@ def _measure(title: str, value: str, *lines: tuple[str, Points]) -> Node:
     return panel(title, value, f"{title}: {value}", curves(*lines))
 
 
-def _rates(curve: Sequence[Moment]) -> tuple[float, ...]:
+def _rates(curve: Sequence[RunMoment]) -> tuple[float, ...]:
     """Goodput over the last five reports, each by the simulated time that it covers.
 
-    >>> moments = [Moment(t, 1, 0, None, 1, rate) for t, rate in ((100.0, 2.0), (101.0, 40.0))]
+    >>> moments = [RunMoment(t, 1, 0, None, 1, rate) for t, rate in ((100.0, 2.0), (101.0, 40.0))]
     >>> [round(rate, 2) for rate in _rates(tuple(moments))]
     [2.0, 2.38]
     """
@@ -209,8 +209,8 @@ def _rates(curve: Sequence[Moment]) -> tuple[float, ...]:
 
 
 def _points(
-    curve: Sequence[Moment],
-    value: Callable[[Moment], float],
+    curve: Sequence[RunMoment],
+    value: Callable[[RunMoment], float],
     most: float | None = None,
     end_s: float | None = None,
 ) -> Points:

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from nona.app.form import field
-from nona.app.jobs.registry import Job
+from nona.app.jobs.registry import AppJob
 from nona.app.pages.run_page import RunPage, Tab, run_page
 from nona.app.pages.training.drawings import elastic_drawing, given_at, moment_drawing
 from nona.app.pages.training.results import ADVICE, POLL_S, answer, checks, files, jct_chart, rho_chart
@@ -175,7 +175,7 @@ def _link_text(scenario: Scenario) -> str:
     return f"link of {format_bandwidth(network.capacity)}, {share_text(others.utilization)} used by others"
 
 
-def _live(job: Job) -> None:
+def _live(job: AppJob) -> None:
     draw("elastic-live", elastic_drawing(ElasticLive.from_json(job.live)))
 
 

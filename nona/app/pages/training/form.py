@@ -37,7 +37,7 @@ from nona.scenario.words import words
 from nona.training.job_files import TEMPLATE, is_trace, read_job_table, read_trace
 from nona.training.report.findings import hours_text, jobs_text
 from nona.training.study.preparation import prepare_training
-from nona.training.system import Job
+from nona.training.system import TrainingJob
 
 PART = "training"
 ENDINGS = (".trace", ".csv", ".tsv", ".txt")
@@ -88,7 +88,7 @@ def _take_source(state: AppState, source: dict[str, Any]) -> None:
 
 
 def _with_source(state: AppState, source: dict[str, Any]) -> dict[str, Any]:
-    """The whole scenario as a file writes it, with training jobs from ``source`` alone."""
+    """Return the whole scenario as a file writes it, with training jobs from ``source`` alone."""
     data = state.scenario.model_dump(mode="json")
     kept = {k: v for k, v in (data[PART] or {}).items() if k not in SOURCES}
     return {**data, PART: {**kept, **source}}
@@ -157,7 +157,7 @@ def _first_jobs(state: AppState) -> None:
     table(of_mappings(rows), "training-first-jobs", alt)
 
 
-def _length(job: Job) -> str:
+def _length(job: TrainingJob) -> str:
     return f"{hours_text(job.steps)} on {job.timed_on}" if job.timed_on else f"{job.steps:,.0f} steps"
 
 
@@ -367,7 +367,7 @@ def controls(state: AppState) -> None:
 
 
 def summary(scenario: Scenario) -> list[str]:
-    """The settings in one line."""
+    """Return the settings in one line."""
     spec = scenario.training
     if spec is None:
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from nona.app.jobs.registry import Job
+from nona.app.jobs.registry import AppJob
 from nona.app.pages.run_page import RunPage
 from nona.app.pages.training.drawings import training_drawing
 from nona.app.pages.training.form import controls, jobs_upload, summary
@@ -89,7 +89,7 @@ def _make_training(state: AppState) -> None:
         state.tell("Training jobs are generated for this cluster. Choose its GPUs and policies below.")
 
 
-def _live(job: Job) -> None:
+def _live(job: AppJob) -> None:
     draw("training-live", training_drawing(TrainingLive.from_json(job.live)))
 
 
@@ -107,7 +107,7 @@ def _files(state: AppState, data: TrainingOutcome) -> Files:
 
 
 def _jobs(state: AppState, name: str) -> list[Download]:
-    """The jobs, while the scenario's are those of the run."""
+    """Return the jobs, while the scenario's are those of the run."""
     spec = state.scenario.training
     if state.is_stale(TRAINING.kind) or spec is None or not has_trace(spec):
         return []

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from nona.app.pages.run_page import Run, Tab, run_area
+from nona.app.pages.run_page import PageRun, Tab, run_area
 from nona.app.session.state import AppState
 from nona.app.tasks.desk import OneMoreAsked
 from nona.app.widgets.downloads import Download, Files, file_stem, reports
@@ -17,7 +17,7 @@ from nona.app.widgets.fields import choose_one, plain, whole
 from nona.app.widgets.results import chart, show_finding, table
 from nona.app.widgets.terms import term
 from nona.core.figures import dots_figure, scheduler_style
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.core.text import counted
 from nona.core.units import duration
 from nona.training import results as training
@@ -193,8 +193,8 @@ def _window(stays: Sequence[training.Stay], end_s: float) -> tuple[float, float]
     return starts.index(start) * span_s, span_s
 
 
-def _chosen(trace: training.PolicyTrace) -> training.Round | None:
-    """The round that is asked for; the first one with priorities where it does not exist."""
+def _chosen(trace: training.PolicyTrace) -> training.RoundFacts | None:
+    """Return the round that is asked for; the first one with priorities where it does not exist."""
     number = st.session_state.get(ROUND)
     asked_for = next((r for r in trace.rounds if r.number == number), None)
     return asked_for or next((r for r in trace.rounds if r.priorities), None)
@@ -258,7 +258,7 @@ def _one_more_tab(state: AppState, data: training.TrainingOutcome | None) -> Non
     policy = choose_one("Under", names, "training-shown-one-more", "The policy that shares the GPUs.")
     run_area(
         state,
-        Run(
+        PageRun(
             kind="training-one-more",
             label="Add one GPU of each type",
             of=training.OneMoreReport,
@@ -301,7 +301,7 @@ def answer(state: AppState, data: Outcome) -> None:
 
 
 def files(data: Outcome, command: str, first_run: tuple[str, str], tables: Sequence[Download]) -> Files:
-    """The files of a run; ``first_run``: name and content of the file of each policy's first run."""
+    """Return the files of a run; ``first_run``: name and content of the file of each policy's first run."""
     name, text = first_run
     whole = Download(
         f"{name} (JSON)",
@@ -314,12 +314,12 @@ def files(data: Outcome, command: str, first_run: tuple[str, str], tables: Seque
     return {"To read and to share": [*page, whole], "Every job": tables}
 
 
-def jct_chart(policies: findings.Policies, look: Callable[[str], Look], key: str) -> None:
+def jct_chart(policies: findings.Policies, look: Callable[[str], ChartStyle], key: str) -> None:
     alt = "Share of the jobs that are complete within a time, one line for each policy"
     chart(figures.jct_figure(policies, look), "Jobs complete within a time", key, alt)
 
 
-def rho_chart(policies: findings.Policies, look: Callable[[str], Look], key: str) -> None:
+def rho_chart(policies: findings.Policies, look: Callable[[str], ChartStyle], key: str) -> None:
     alt = "Share of the jobs with at most a ρ, one line for each policy; dashed at 1: an equal share"
     chart(figures.rho_figure(policies, look), "Finish-time fairness", key, alt)
 

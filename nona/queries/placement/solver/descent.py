@@ -24,17 +24,17 @@ import numpy as np
 import scipy
 
 from nona.core.arrays import Floats
-from nona.queries.placement.model import Model, gradient, link_price, objective_s, value_at
+from nona.queries.placement.model import PlacementModel, gradient, link_price, objective_s, value_at
 from nona.queries.placement.solver.parametric import solve_parametric
-from nona.queries.placement.solver.problem import Group, Problem, build_problem, groups_of
+from nona.queries.placement.solver.problem import PlacementProgram, ProgramGroup, build_problem, groups_of
 from nona.queries.placement.solver.solution import Certified, Solution, Table, price, probabilities
 from nona.queries.placement.spans import LINK, VISITS, spans
 
 _TRIED = 12
 
 
-def _best_single_move(model: Model, x: Table, limit: float) -> Table | None:
-    """The best of the most promising moves of one sub-graph; None if no objective is below ``limit``.
+def _best_single_move(model: PlacementModel, x: Table, limit: float) -> Table | None:
+    """Return the best of the most promising moves of one sub-graph; None if no objective is below ``limit``.
 
     Every configuration is scored by the gradient plus ΔA·ΔW_c; the twelve best moves, one for each
     sub-graph and kind of configuration (local or not), are evaluated exactly.
@@ -50,7 +50,7 @@ def _best_single_move(model: Model, x: Table, limit: float) -> Table | None:
     return best
 
 
-def _scored(model: Model, x: Table) -> list[tuple[float, int, int, int]]:
+def _scored(model: PlacementModel, x: Table) -> list[tuple[float, int, int, int]]:
     """(score in seconds, class, sub-graph, configuration): the best local and the best other one."""
     value = value_at(model, x, every=True)
     weighted = model.weights @ value.terms
@@ -75,7 +75,7 @@ def _scored(model: Model, x: Table) -> list[tuple[float, int, int, int]]:
     return moves
 
 
-Inner = Callable[[Problem, Floats | None], Certified]
+Inner = Callable[[PlacementProgram, Floats | None], Certified]
 _ROUGH_GAP = 2e-3
 TOLERANCE = 1e-6
 _ROUGH = 1e-3
@@ -83,7 +83,7 @@ _ROUNDS = 60
 _FULL = 0.98
 
 
-def descend_from_starts(model: Model, gap: float) -> Solution:
+def descend_from_starts(model: PlacementModel, gap: float) -> Solution:
     """Descend from several starts to a rough gap, and from the best end to ``gap``.
 
     The starts are the local placement, the best one (without prices) at the server wait of
@@ -91,10 +91,10 @@ def descend_from_starts(model: Model, gap: float) -> Solution:
     is a local optimum.
     """
 
-    def rough(problem: Problem, start: Floats | None) -> Certified:
+    def rough(problem: PlacementProgram, start: Floats | None) -> Certified:
         return solve_parametric(problem, gap=max(gap, _ROUGH_GAP), start=start)
 
-    def inner(problem: Problem, start: Floats | None) -> Certified:
+    def inner(problem: PlacementProgram, start: Floats | None) -> Certified:
         return solve_parametric(problem, gap=gap, start=start)
 
     local = [[c.local.astype(float) for c in row] for row in model.candidates]
@@ -108,7 +108,7 @@ def descend_from_starts(model: Model, gap: float) -> Solution:
     return replace(end, x=_without_arrivals(model, end.x))
 
 
-def _away(model: Model, server_wait_s: Floats) -> Table:
+def _away(model: PlacementModel, server_wait_s: Floats) -> Table:
     """Every sub-graph in its quickest configuration that is not local, while the link takes it."""
     quickest: dict[tuple[int, int], Floats] = {}
     for j, row in enumerate(model.candidates):
@@ -129,7 +129,7 @@ def _away(model: Model, server_wait_s: Floats) -> Table:
     return x
 
 
-def _without_arrivals(model: Model, x: Table) -> Table:
+def _without_arrivals(model: PlacementModel, x: Table) -> Table:
     """Give classes without weight in the objective the quickest configurations at the others' waits."""
     value = value_at(model, x, every=True)
     return [
@@ -143,7 +143,7 @@ def _without_arrivals(model: Model, x: Table) -> Table:
     ]
 
 
-def descend(model: Model, inner: Inner, x: Table, tolerance: float = TOLERANCE) -> Solution:
+def descend(model: PlacementModel, inner: Inner, x: Table, tolerance: float = TOLERANCE) -> Solution:
     """Repeat priced steps until none lowers the objective by ``tolerance``, relative."""
     for rounds in range(_ROUNDS + 1):
         value = value_at(model, x)
@@ -164,7 +164,7 @@ def descend(model: Model, inner: Inner, x: Table, tolerance: float = TOLERANCE) 
     return Solution(x, here, priced, solved)
 
 
-def _step(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
+def _step(model: PlacementModel, x: Table, wanted: Table, limit: float) -> Table | None:
     """Move the sub-graphs that gain most towards ``wanted``: all, half, … one.
 
     None if no such point has an objective below ``limit``. Where the link is overloaded, so that
@@ -196,7 +196,7 @@ def _step(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
     return best if best is not None or not math.isfinite(limit) else _part_of_the_way(model, x, wanted, limit)
 
 
-def _part_of_the_way(model: Model, x: Table, wanted: Table, limit: float) -> Table | None:
+def _part_of_the_way(model: PlacementModel, x: Table, wanted: Table, limit: float) -> Table | None:
     """x + t·(wanted − x) at the best t of (0, 1), to three digits; None if that is not below ``limit``.
 
     Visits and their wait both follow the placement, so their product bends: where a whole step is too
@@ -216,8 +216,10 @@ def _part_of_the_way(model: Model, x: Table, wanted: Table, limit: float) -> Tab
     return at(t) if value(t) < limit else None
 
 
-def _columns_of(groups: Sequence[Group], problem: Problem, x: Sequence[Sequence[Floats]]) -> Floats:
-    """The point of a problem that stands for ``x``; what has no column becomes local."""
+def _columns_of(
+    groups: Sequence[ProgramGroup], problem: PlacementProgram, x: Sequence[Sequence[Floats]]
+) -> Floats:
+    """Return the point of a problem that stands for ``x``; what has no column becomes local."""
     point = np.zeros(len(problem.a0))
     for g, group in enumerate(groups):
         low, high = int(problem.start[g]), int(problem.start[g + 1])

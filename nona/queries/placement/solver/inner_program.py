@@ -201,5 +201,5 @@ def solve_two_rows(rows: TwoRows, guess: float = 0.0, tolerance: float = 0.0) ->
 
 
 def _scale(rows: TwoRows) -> float:
-    """A price of the load that matters: the greatest cost for the greatest load."""
+    """Return a price of the load that matters: the greatest cost for the greatest load."""
     return float(np.abs(rows.cost).max(initial=0.0)) / max(float(rows.d.max(initial=0.0)), 1e-300)

@@ -22,13 +22,13 @@ import numpy as np
 
 from nona.core.arrays import Floats
 from nona.queries.placement.solver.inner_program import Choice, cheapest, solve_knapsack
-from nona.queries.placement.solver.problem import Problem
+from nona.queries.placement.solver.problem import PlacementProgram
 from nona.queries.placement.solver.several_links import solve_network
 from nona.queries.placement.solver.solution import Certified
 
 
 def solve_parametric(
-    problem: Problem, *, gap: float = 1e-5, max_cells: int = 4000, start: Floats | None = None
+    problem: PlacementProgram, *, gap: float = 1e-5, max_cells: int = 4000, start: Floats | None = None
 ) -> Certified:
     """Globally minimise ``problem``; with several links by ``several_links``.
 
@@ -51,7 +51,7 @@ class _Search:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: PlacementProgram,
         gap: float,
         max_cells: int,
         start: Floats | None,
@@ -83,7 +83,7 @@ class _Search:
         return p.constant + choice.bound, choice.vector(len(p.a0))
 
     def _bound(self, low: float, high: float, middle: float) -> float:
-        """A bound on the cell [low, high]; the LP at ``middle`` is offered as a point on the way."""
+        """Return a bound on the cell [low, high]; the LP at ``middle`` is offered as a point on the way."""
         p = self.problem
         cost, slope = p.lines.tangents(middle)
         row = p.a0 + middle * p.a1

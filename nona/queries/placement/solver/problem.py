@@ -19,9 +19,9 @@ from functools import cached_property
 import numpy as np
 
 from nona.core.arrays import Floats, Ints
-from nona.queries.placement.link_waits import Curve, Traffic
-from nona.queries.placement.messages import Candidates
-from nona.queries.placement.model import Model
+from nona.queries.placement.link_waits import LinkTraffic, WaitCurves
+from nona.queries.placement.messages import ShapeCandidates
+from nona.queries.placement.model import PlacementModel
 from nona.queries.placement.spans import Envelope, envelope
 
 
@@ -33,7 +33,7 @@ class Rows:
     have beyond, at the core's capacity; all ≥ 0.
     """
 
-    curve: Curve
+    curve: WaitCurves
     load: Floats
     bundle: Floats
     pairs: Floats
@@ -46,9 +46,9 @@ class Rows:
             float((self.pairs[columns] * shares).sum()),
         )
 
-    def traffic(self, x: Floats) -> Traffic:
+    def traffic(self, x: Floats) -> LinkTraffic:
         bundle = float(self.bundle @ x)
-        return Traffic(float(self.load @ x), bundle, bundle + float(self.pairs @ x))
+        return LinkTraffic(float(self.load @ x), bundle, bundle + float(self.pairs @ x))
 
     def alone(self) -> tuple[Floats, Floats, float, float]:
         """(a0, a1, b0, b1) of one link that is full when the first of these is, and waits alike when idle.
@@ -73,7 +73,7 @@ _LEAST_WEIGHT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class PlacementProgram:
     """Arrays of the problem above, n columns in G groups.
 
     ``start`` (G+1,): columns of each group; the first column of each is its local configuration.
@@ -119,7 +119,7 @@ class Problem:
         return (self.b0 + float((self.a0[columns] * shares).sum())) / spare if spare > 0 else np.inf
 
     def value(self, x: Floats) -> float:
-        """The objective at ``x`` (n,), seconds; ``inf`` where the link is overloaded."""
+        """Return the objective at ``x`` (n,), seconds; ``inf`` where the link is overloaded."""
         columns = np.flatnonzero(x)
         shares = x[columns]
         wait = self.wait(columns, shares)
@@ -129,7 +129,7 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class ProgramGroup:
     """Equal sub-graphs of one query class: sub-graph numbers ``members`` of class ``query``.
 
     ``price_s`` (n,) is charged for each candidate besides its span, seconds of mean JCT.
@@ -137,11 +137,13 @@ class Group:
 
     query: int
     members: tuple[int, ...]
-    candidates: Candidates
+    candidates: ShapeCandidates
     price_s: Floats
 
 
-def groups_of(model: Model, prices: Sequence[Sequence[Floats]] | None = None) -> tuple[Group, ...]:
+def groups_of(
+    model: PlacementModel, prices: Sequence[Sequence[Floats]] | None = None
+) -> tuple[ProgramGroup, ...]:
     """Group the sub-graphs of every class by candidates and prices, in order of first appearance."""
     members: dict[tuple[int, int, bytes], list[int]] = {}
     for j, row in enumerate(model.candidates):
@@ -152,7 +154,7 @@ def groups_of(model: Model, prices: Sequence[Sequence[Floats]] | None = None) ->
     for (j, _, _), ks in members.items():
         c = model.candidates[j][ks[0]]
         price = np.zeros(len(c)) if prices is None else prices[j][ks[0]]
-        groups.append(Group(j, tuple(ks), c, price))
+        groups.append(ProgramGroup(j, tuple(ks), c, price))
     return tuple(groups)
 
 
@@ -162,13 +164,13 @@ def _digits(price: Floats) -> bytes:
 
 
 def build_problem(
-    model: Model,
-    groups: Sequence[Group],
+    model: PlacementModel,
+    groups: Sequence[ProgramGroup],
     server_wait_s: Floats | float,
     *,
     credit_s: float = 0.0,
-) -> Problem:
-    """The problem at W_c = ``server_wait_s``, (J,) or one for all, with prices, less ``credit_s``.
+) -> PlacementProgram:
+    """Return the problem at W_c = ``server_wait_s``, (J,) or one for all, with prices, less ``credit_s``.
 
     Columns that cost no less than the local configuration at an idle link are left out: they load
     the link and can never be better.
@@ -198,7 +200,7 @@ def build_problem(
     else:
         a0, a1 = (square, 2.0 * load) if fifo else (load, load)
         b0, b1 = (moment, 2.0 * (1.0 - rho)) if fifo else (rho, 1.0 - rho)
-    return Problem(
+    return PlacementProgram(
         start=np.concatenate([[0], np.cumsum([len(c.load) for c in columns])]).astype(np.int64),
         lines=_joined([c.lines for c in columns]),
         a0=a0,
@@ -211,7 +213,7 @@ def build_problem(
     )
 
 
-def _rows(model: Model, columns: Sequence[_Columns], load: Floats, square: Floats) -> Rows:
+def _rows(model: PlacementModel, columns: Sequence[_Columns], load: Floats, square: Floats) -> Rows:
     bundle = np.concatenate([np.zeros(0), *(c.bundle for c in columns)])
     return Rows(model.curve, load, bundle, np.maximum(square - bundle, 0.0))
 
@@ -225,7 +227,7 @@ class _Columns:
     column: Ints
 
 
-def _columns(g: Group, lines: Envelope, weight: float, rate: float) -> _Columns:
+def _columns(g: ProgramGroup, lines: Envelope, weight: float, rate: float) -> _Columns:
     kept = g.candidates.messages
     idle = weight * lines(0.0) + g.price_s
     local = int(np.argmax(g.candidates.local))

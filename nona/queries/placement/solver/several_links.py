@@ -32,12 +32,12 @@ import numpy as np
 
 from nona.core.arrays import Floats
 from nona.queries.placement.solver.inner_program import Dual, TwoRows, cheapest, solve_two_rows
-from nona.queries.placement.solver.problem import Problem, Rows
+from nona.queries.placement.solver.problem import PlacementProgram, Rows
 from nona.queries.placement.solver.solution import Certified
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Rectangle:
     """Waits ``w0``…``w1`` in seconds, loads ``y0``…``y1``; ``guess``: a price of the load near by."""
 
     w0: float
@@ -51,7 +51,7 @@ class Cell:
 class Tangents:
     """The bound's terms at (``wait``, ``load``) with the prices μ, ν of wait and load."""
 
-    problem: Problem
+    problem: PlacementProgram
     rows: Rows
     wait: float
     load: float
@@ -61,11 +61,13 @@ class Tangents:
     slope: Floats
 
     @staticmethod
-    def at(problem: Problem, rows: Rows, wait: float, load: float, prices: tuple[float, float]) -> Tangents:
+    def at(
+        problem: PlacementProgram, rows: Rows, wait: float, load: float, prices: tuple[float, float]
+    ) -> Tangents:
         return Tangents(problem, rows, wait, load, *prices, *problem.lines.tangents(wait))
 
     def value(self, wait: float, load: float) -> float:
-        """The concave function of the module's head."""
+        """Return the concave function of the module's head."""
         p, r, dw, dy = self.problem, self.rows, wait - self.wait, load - self.load
         (i0, b0, p0), (i1, b1, p1) = r.curve.at(self.load), r.curve.slopes(self.load)
         price = self.cost + self.slope * dw + self.load_price * r.load
@@ -73,11 +75,11 @@ class Tangents:
         rest = self.wait_price * (i0 + i1 * dy - wait) - self.load_price * load
         return p.constant + float(np.minimum.reduceat(price, p.start[:-1]).sum()) + rest
 
-    def least(self, cell: Cell) -> float:
+    def least(self, cell: Rectangle) -> float:
         """Its least value on the cell."""
         return min(self.value(w, y) for w in (cell.w0, cell.w1) for y in (cell.y0, cell.y1))
 
-    def across(self, cell: Cell) -> tuple[float, float]:
+    def across(self, cell: Rectangle) -> tuple[float, float]:
         """Return the fall towards the ends of the waits, and towards those of the loads."""
         here = self.value(self.wait, self.load)
         by_wait = here - min(self.value(w, self.load) for w in (cell.w0, cell.w1))
@@ -89,7 +91,12 @@ _DUAL = 0.05  # of the wanted gap, to which the prices of a cell are found
 
 
 def solve_network(
-    problem: Problem, rows: Rows, *, gap: float = 1e-5, max_cells: int = 4000, start: Floats | None = None
+    problem: PlacementProgram,
+    rows: Rows,
+    *,
+    gap: float = 1e-5,
+    max_cells: int = 4000,
+    start: Floats | None = None,
 ) -> Certified:
     """Globally minimise ``problem``, whose columns send ``rows``; as :func:`~.parametric.solve_parametric`.
 
@@ -102,7 +109,7 @@ class _Search:
     """Best-first branch and bound over waits and loads."""
 
     def __init__(
-        self, problem: Problem, rows: Rows, gap: float, max_cells: int, start: Floats | None
+        self, problem: PlacementProgram, rows: Rows, gap: float, max_cells: int, start: Floats | None
     ) -> None:
         self.problem, self.rows, self.gap, self.max_cells, self.cells = problem, rows, gap, max_cells, 0
         self.x = np.zeros(len(problem.a0))
@@ -146,8 +153,8 @@ class _Search:
         lower = min([finished, *(b for b, _, _ in heap), self.value])
         return Certified(self.x, self.value, lower, self.cells, lower >= self._target())
 
-    def _explore(self, cell: Cell, whole: Cell) -> tuple[float, tuple[Cell, ...]]:
-        """A bound on the cell, and the two halves that it falls into."""
+    def _explore(self, cell: Rectangle, whole: Rectangle) -> tuple[float, tuple[Rectangle, ...]]:
+        """Return a bound on the cell, and the two halves that it falls into."""
         wait, load = self._inside(cell, whole)
         dual = self._prices(wait, load, cell.guess)
         for x in dual.points:
@@ -171,8 +178,11 @@ class _Search:
         )
         return solve_two_rows(rows, guess, _DUAL * self.gap * abs(self.value))
 
-    def _inside(self, cell: Cell, whole: Cell) -> tuple[float, float]:
-        """The middle of a cell; a point of it that some x may have where the middle has too little wait."""
+    def _inside(self, cell: Rectangle, whole: Rectangle) -> tuple[float, float]:
+        """Return the middle of a cell.
+
+        A point of it that some x may have where the middle has too little wait.
+        """
         curve = self.rows.curve
         offset = 1e-3 * (whole.w1 - whole.w0)
         w0, w1 = (w - whole.w0 + offset for w in (cell.w0, cell.w1))
@@ -184,8 +194,8 @@ class _Search:
             load = cell.y0
         return min(max(wait, curve.at(load)[0], cell.w0), cell.w1), load
 
-    def _whole(self) -> Cell:
-        """Waits up to where nothing beats the incumbent, and the loads that bring about no more."""
+    def _whole(self) -> Rectangle:
+        """Wait up to where nothing beats the incumbent, and the loads that bring about no more."""
         r, p = self.rows, self.problem
         first = p.least_wait
         last = self._last_wait(first)
@@ -198,10 +208,10 @@ class _Search:
                 middle = 0.5 * (low + high)
                 idle, bundle, _ = r.curve.at(middle)
                 low, high = (low, middle) if idle + bundle * least * middle > last else (middle, high)
-        return Cell(first, last, 0.0, high)
+        return Rectangle(first, last, 0.0, high)
 
     def _cheapest(self, wait: float) -> tuple[Floats, float]:
-        """The best point for one who waits ``wait`` whatever is sent, and its value at that wait."""
+        """Return the best point for one who waits ``wait`` whatever is sent, and its value at that wait."""
         p = self.problem
         cost = p.lines(wait)
         chosen = cheapest(p.start, p.group, cost)
@@ -228,7 +238,7 @@ class _Search:
         return first + step
 
 
-def _halves(cell: Cell, wait: float, load: float, by_wait: bool, price: float) -> tuple[Cell, ...]:
+def _halves(cell: Rectangle, wait: float, load: float, by_wait: bool, price: float) -> tuple[Rectangle, ...]:
     """Split where the tangents were taken, or in the middle where that is on the edge."""
     low, high, at = (cell.w0, cell.w1, wait) if by_wait else (cell.y0, cell.y1, load)
     if not low + 0.05 * (high - low) < at < high - 0.05 * (high - low):
@@ -236,5 +246,5 @@ def _halves(cell: Cell, wait: float, load: float, by_wait: bool, price: float) -
     if not low < at < high:
         return ()
     if by_wait:
-        return Cell(low, at, cell.y0, cell.y1, price), Cell(at, high, cell.y0, cell.y1, price)
-    return Cell(cell.w0, cell.w1, low, at, price), Cell(cell.w0, cell.w1, at, high, price)
+        return Rectangle(low, at, cell.y0, cell.y1, price), Rectangle(at, high, cell.y0, cell.y1, price)
+    return Rectangle(cell.w0, cell.w1, low, at, price), Rectangle(cell.w0, cell.w1, at, high, price)

@@ -9,9 +9,9 @@ import numpy as np
 
 from nona.core.arrays import Floats
 from nona.queries.placement.configurations import to_configuration
-from nona.queries.placement.model import Model, Probabilities, Value
+from nona.queries.placement.model import PlacementModel, Probabilities, Value
 from nona.queries.placement.result import SubGraphPlacement
-from nona.queries.placement.solver.problem import Group, Problem, build_problem, groups_of
+from nona.queries.placement.solver.problem import PlacementProgram, ProgramGroup, build_problem, groups_of
 from nona.queries.placement.spans import VISITS
 
 
@@ -42,11 +42,11 @@ Table = list[list[Floats]]
 class Priced:
     """The problem linearised at a point; ``server_wait_s`` (J,) of each query class."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[ProgramGroup, ...]
     server_wait_s: Floats
     credit_s: float
 
-    def problem(self, model: Model) -> Problem:
+    def problem(self, model: PlacementModel) -> PlacementProgram:
         """Its arrays."""
         return build_problem(model, self.groups, self.server_wait_s, credit_s=self.credit_s)
 
@@ -61,7 +61,7 @@ class Solution:
     certified: Certified
 
 
-def price(model: Model, x: Sequence[Sequence[Floats]], value: Value) -> Priced:
+def price(model: PlacementModel, x: Sequence[Sequence[Floats]], value: Value) -> Priced:
     """Linearise the server wait at ``x``."""
     prices = model.servers.gradient(x, model.weights * value.terms[:, VISITS])
     credit = sum(
@@ -73,7 +73,9 @@ def price(model: Model, x: Sequence[Sequence[Floats]], value: Value) -> Priced:
 _NEGLIGIBLE = 1e-9
 
 
-def probabilities(model: Model, groups: Sequence[Group], problem: Problem, x: Floats) -> list[list[Floats]]:
+def probabilities(
+    model: PlacementModel, groups: Sequence[ProgramGroup], problem: PlacementProgram, x: Floats
+) -> list[list[Floats]]:
     """Probabilities over the candidates of every sub-graph.
 
     A group's x is an average over its equal sub-graphs. It is dealt out so that all of them are
@@ -109,8 +111,8 @@ def _next_member(left: Floats) -> list[tuple[int, float]]:
     return [(column, share / total) for column, share in taken]
 
 
-def placements(model: Model, x: Probabilities) -> tuple[tuple[SubGraphPlacement, ...], ...]:
-    """The result's sub-graphs: configurations of positive probability, most probable first."""
+def placements(model: PlacementModel, x: Probabilities) -> tuple[tuple[SubGraphPlacement, ...], ...]:
+    """Return the result's sub-graphs: configurations of positive probability, most probable first."""
     rows = []
     for j, query in enumerate(model.system.queries):
         row = []

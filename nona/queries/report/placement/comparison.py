@@ -29,7 +29,7 @@ def is_slo(report: PlacementReport) -> bool:
 
 
 def mean_of(report: PlacementReport | None) -> float | None:
-    """The simulated mean JCT in seconds; ``None`` without a steady state."""
+    """Return the simulated mean JCT in seconds; ``None`` without a steady state."""
     return None if report is None or not report.simulated.steady else report.simulated.mean
 
 
@@ -41,7 +41,7 @@ def hits_of(report: PlacementReport | None) -> float | None:
 
 
 def estimate_of(report: PlacementReport) -> Estimate:
-    """The simulated mean with its interval; unknown without a steady state."""
+    """Return the simulated mean with its interval; unknown without a steady state."""
     mean_s = mean_of(report)
     return UNKNOWN if mean_s is None else Estimate(mean=mean_s, ci95=report.simulated.ci95)
 
@@ -53,7 +53,7 @@ def figure_text(report: PlacementReport) -> str:
 
 
 def interval_text(report: PlacementReport) -> str:
-    """The interval of the simulated mean: ``12.9 ms to 16.1 ms (95 %), simulated``."""
+    """Return the interval of the simulated mean: ``12.9 ms to 16.1 ms (95 %), simulated``."""
     ends = report.simulated.ci95
     if ends is None or ends[1] - ends[0] <= 1e-6 * ends[1]:
         return "simulated"
@@ -81,7 +81,7 @@ def hits_interval_text(report: PlacementReport) -> str:
 
 
 def hits_within_text(report: PlacementReport) -> str:
-    """The same with its interval: ``98.2 % (97.5 % to 98.7 %)``."""
+    """Return the same with its interval: ``98.2 % (97.5 % to 98.7 %)``."""
     hits = hits_estimate(report)
     between = "" if hits.ci95 is None else f" ({kept_text(hits.ci95[0])} to {kept_text(hits.ci95[1])})"
     return f"{kept_text(hits.mean)}{between}"
@@ -111,7 +111,7 @@ def origin_text(report: PlacementReport) -> str:
 
 
 def formula_text(report: PlacementReport) -> str:
-    """The formula's value of this placement beside the simulated one, and its optimum with the gap."""
+    """Return the formula's value of this placement beside the simulated one, and its optimum with the gap."""
     predicted, mean = report.predicted.jct_s, mean_of(report)
     if predicted is None:
         return "The formula has no waits of executors that batch; only loads are predicted."
@@ -129,7 +129,7 @@ def _apart(error: float) -> str:
 
 
 def optimum_text(report: PlacementReport) -> str:
-    """The formula's optimum and its gap; its bound only where it lies below what was simulated."""
+    """Return the formula's optimum and its gap; its bound only where it lies below what was simulated."""
     own = report.formula
     if own is None:
         return ""
@@ -144,7 +144,7 @@ def optimum_text(report: PlacementReport) -> str:
 
 
 def value_of(data: PlacementOutcome, report: PlacementReport | None) -> float | None:
-    """The measure to compare: SLO hits where those were the objective, else the mean JCT (s)."""
+    """Return the measure to compare: SLO hits where those were the objective, else the mean JCT (s)."""
     return hits_of(report) if is_slo(data.nona) else mean_of(report)
 
 
@@ -173,7 +173,7 @@ def comparison_finding(data: PlacementOutcome) -> str:
 
 
 def order_finding(data: PlacementOutcome) -> str:
-    """The best placement, without a number: the title of the bars.
+    """Return the best placement, without a number: the title of the bars.
 
     ``nona is faster than local; spread overloads the link``
     """

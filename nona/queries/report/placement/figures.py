@@ -27,7 +27,7 @@ SEEN = 2e-3  # of the compute: what is less cannot be seen
 def servers_of(
     configuration: PlacedConfiguration, root: str | None, sink: str | None
 ) -> list[tuple[str, list[str]]]:
-    """The servers of a configuration with the tasks on each: the root's first.
+    """Return the servers of a configuration with the tasks on each: the root's first.
 
     >>> split = PlacedConfiguration(parts=(("a",), ("b",)), root_part=0, sink_part=1, probability=1.0)
     >>> servers_of(split, "r", "s")
@@ -52,7 +52,7 @@ def servers_of(
 
 
 def jct_split_figure(models: Mapping[str, TimeParts]) -> go.Figure:
-    """The mean JCT of each model, stacked by its parts, in milliseconds."""
+    """Return the mean JCT of each model, stacked by its parts, in milliseconds."""
     names = list(models)
     chart = figure(130 + 46 * len(names))
     for key, label, colour in SHARES:
@@ -114,7 +114,7 @@ def link_waits_figure(links: Sequence[PredictedLink]) -> go.Figure:
 
 
 def steps_figure(steps: Sequence[SearchStep]) -> go.Figure:
-    """Simulated mean JCT, or share of late jobs, of the best placement so far, as a step line."""
+    """Return simulated mean JCT, or share of late jobs, of the best placement so far, as a step line."""
     late = any(s.late for s in steps)
     unit, title = ("%", "late jobs, %") if late else ("ms", "mean JCT, ms")
     values = [s.late and _times(100.0, s.late.mean) if late else _times(1e3, s.mean_s) for s in steps]

@@ -77,7 +77,7 @@ def shares_report(system: System, placement: Placement) -> dict[str, dict[str, f
 
 
 def placement_report(system: System, placement: Placement, warning: str | None = None) -> PlacementReport:
-    """The report on a placement that was simulated; ``warning`` is a line on the formula's range."""
+    """Return the report on a placement that was simulated; ``warning`` is a line on the formula's range."""
     if placement.simulated is None:
         raise PlacementError(f"Placement {placement.origin!r}: it is not simulated; simulate it first.")
     models = {

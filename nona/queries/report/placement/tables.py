@@ -6,7 +6,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nona.core.document import Estimate, ModelFacts
-from nona.core.tables import BANDWIDTH, COUNT, KEPT, PRECISE, SHARE, SIZE, TIME, Column, Filled, Kind, Table
+from nona.core.tables import (
+    BANDWIDTH,
+    COUNT,
+    KEPT,
+    PRECISE,
+    SHARE,
+    SIZE,
+    TIME,
+    Column,
+    FilledTable,
+    Kind,
+    Table,
+)
 from nona.models.report import provenance_text
 from nona.queries.placement import results as placement
 from nona.queries.report.placement.comparison import estimate_of, hits_estimate, mean_of
@@ -50,8 +62,8 @@ def _goal(step: placement.SearchStep) -> Estimate:
     return step.late or Estimate(mean=step.mean_s, ci95=step.ci95)
 
 
-def steps(made: Sequence[placement.SearchStep]) -> Filled:
-    """The steps of a search, with what it minimises."""
+def steps(made: Sequence[placement.SearchStep]) -> FilledTable:
+    """Return the steps of a search, with what it minimises."""
     word, kind = ("late jobs", SHARE) if any(s.late for s in made) else ("mean JCT", TIME)
     columns: tuple[Column[placement.SearchStep], ...] = (
         Column("after", lambda s: s.elapsed_s, TIME),
@@ -83,7 +95,7 @@ CLASSES = Table[_Class](
 )
 
 
-def classes(report: placement.PlacementReport) -> Filled:
+def classes(report: placement.PlacementReport) -> FilledTable:
     """Each executor class: number, load, wait, memory."""
     light = [name for name, model in report.memory.models.items() if not model.weight_bytes]
     return CLASSES.of(
@@ -98,8 +110,8 @@ def _without_weights(report: placement.PlacementReport, kind: str, light: Sequen
     return tuple(f"{name} (no weights)" for name in light if not set(name.split(" + ")).isdisjoint(drawn))
 
 
-def class_shares(report: placement.PlacementReport) -> Filled:
-    """The probability of each executor class, model by model; no rows for a single class."""
+def class_shares(report: placement.PlacementReport) -> FilledTable:
+    """Return the probability of each executor class, model by model; no rows for a single class."""
 
     def of(kind: str) -> Column[dict[str, float]]:
         return Column(kind, lambda shares: shares[kind] if shares[kind] > _LEAST_SHARE else None, SHARE)
@@ -141,8 +153,8 @@ TIMES = Table[_Timed](
 )
 
 
-def times(report: placement.PlacementReport) -> Filled:
-    """The simulated completion times of each model, and the mean by formula."""
+def times(report: placement.PlacementReport) -> FilledTable:
+    """Return the simulated completion times of each model, and the mean by formula."""
     pairs = zip(report.simulated.models.items(), report.models.values(), strict=True)
     return TIMES.of({name: _Timed(own, formula) for (name, own), formula in pairs})
 
@@ -165,8 +177,8 @@ COMPARISON = Table[placement.PlacementReport | None](
 )
 
 
-def comparison(data: placement.PlacementOutcome) -> Filled:
-    """The solved placement against local and spread: simulated, and by formula."""
+def comparison(data: placement.PlacementOutcome) -> FilledTable:
+    """Return the solved placement against local and spread: simulated, and by formula."""
     return COMPARISON.of({"nona": data.nona, "local": data.local, "spread": data.spread})
 
 
@@ -189,6 +201,6 @@ PATHS = Table[_Numbered](
 )
 
 
-def paths(configurations: Sequence[placement.WorkingConfiguration]) -> Filled:
-    """The longest path of each configuration in use."""
+def paths(configurations: Sequence[placement.WorkingConfiguration]) -> FilledTable:
+    """Return the longest path of each configuration in use."""
     return PATHS.of(_Numbered(k, c) for k, c in enumerate(configurations, start=1))

@@ -121,7 +121,7 @@ def _share(times: TimeParts, part: str) -> float:
 
 
 def plain_notes(notes: Sequence[str]) -> list[str]:
-    """The formula's notes in plain words, notes of the same kind merged.
+    """Return the formula's notes in plain words, notes of the same kind merged.
 
     >>> many = [f"Restricted: interior of 10 tasks, {n} kinds." for n in (1, 2)]
     >>> [n.split(":")[0] for n in plain_notes(many)]
@@ -181,7 +181,7 @@ def _split_text(report: PlacementReport, local: PlacementReport | None) -> str:
 
 
 def servers_finding(report: PlacementReport) -> str:
-    """The executor class of the highest load, and the range of mean waits."""
+    """Return the executor class of the highest load, and the range of mean waits."""
     classes = report.predicted.classes
     if len(classes) == 1:
         (only,) = classes
@@ -198,7 +198,7 @@ def servers_finding(report: PlacementReport) -> str:
 
 
 def memory_finding(report: PlacementReport) -> str:
-    """The memory of all replicas, and the executor class where it is tightest."""
+    """Return the memory of all replicas, and the executor class where it is tightest."""
     total = report.memory.replicas_bytes
     if total == 0:
         return "No model states weights, so memory does not limit the placement"
@@ -208,12 +208,12 @@ def memory_finding(report: PlacementReport) -> str:
 
 
 def bottleneck(links: Sequence[PredictedLink]) -> PredictedLink:
-    """The most utilised links; the slowest of them if several are equally utilised."""
+    """Return the most utilised links; the slowest of them if several are equally utilised."""
     return max(links, key=lambda r: (round(r.utilization, 9), -r.capacity))
 
 
 def link_finding(links: Sequence[PredictedLink]) -> str:
-    """The most utilised links, and the links where a message waits longest.
+    """Return the most utilised links, and the links where a message waits longest.
 
     >>> more = {"kind": "link", "links": 1, "capacity": 1e9}
     >>> core = PredictedLink(name="core", share=0.5, utilization=0.6, wait_s=0.004, **more)
@@ -245,7 +245,7 @@ ORIGINS = {
 
 
 def origin_words(step: SearchStep) -> str:
-    """The origin of a step in a word or two.
+    """Return the origin of a step in a word or two.
 
     >>> step = SearchStep(elapsed_s=1.0, mean_s=0.09, ci95=None, origin="formula", candidates=5)
     >>> origin_words(step), origin_words(step.model_copy(update={"origin": "move 2"}))
@@ -257,7 +257,7 @@ def origin_words(step: SearchStep) -> str:
 
 
 def best_so_far(search: SearchProgress) -> str:
-    """The last step in a sentence.
+    """Return the last step in a sentence.
 
     >>> step = SearchStep(elapsed_s=1.0, mean_s=0.09, ci95=None, origin="local", candidates=5)
     >>> best_so_far(SearchProgress(steps=(step,), candidates=7))
@@ -278,7 +278,7 @@ def early_text(after_s: float) -> str:
 
 
 def times_finding(simulated: SimulatedPlacement) -> str:
-    """The simulated completion times in a sentence, without the mean.
+    """Return the simulated completion times in a sentence, without the mean.
 
     >>> times = {"mean": 0.01, "ci95": None, "p50": 0.01, "p95": 0.02, "p99": 0.02, "misses": 0.031}
     >>> more = {"jobs": 100, "candidates": 1, "lead": None, "lead_error": None, "steady": True, "models": {}}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from nona.core.arrays import Floats
 from nona.queries.placement.link_waits import Role
-from nona.queries.placement.messages import Candidates
-from nona.queries.placement.model import Model, Probabilities
+from nona.queries.placement.messages import ShapeCandidates
+from nona.queries.placement.model import PlacementModel, Probabilities
 from nona.queries.placement.queueing import second_moment
 from nona.queries.placement.results import Cells, WorkingLine
 
@@ -18,7 +18,7 @@ _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def tex_number(value: float, digits: int = 4) -> str:
-    """A number, in powers of ten where it is very small or large.
+    """Return a number, in powers of ten where it is very small or large.
 
     >>> tex_number(0.25), tex_number(1.5e-9), tex_number(float("inf"))
     ('0.25', '1.5\\\\cdot 10^{-9}', '\\\\infty')
@@ -44,7 +44,7 @@ def tex_time(seconds: float) -> str:
 
 
 def tex_rate(per_s: float) -> str:
-    """A rate per second.
+    """Return a rate per second.
 
     >>> tex_rate(300)
     '300\\\\,\\\\mathrm{s^{-1}}'
@@ -73,7 +73,10 @@ def line(
     table: Iterable[Cells] = (),
     after: str = "",
 ) -> WorkingLine:
-    """A line of the working; ``filled`` is the right side of ``formula`` with numbers, if there is one."""
+    """Return a line of the working.
+
+    ``filled`` is the right side of ``formula`` with numbers, if there is one.
+    """
     symbol, result = formula.split(" = ", 1)[0], tex_time(value) if unit == "s" else tex_number(value)
     result += r"\,\mathrm{s/B}" if unit == "s/B" else ""
     sides = " = ".join(filter(None, (symbol, filled, result))) + after
@@ -82,7 +85,7 @@ def line(
     )
 
 
-def _means(model: Model, x: Probabilities, of: Callable[[Candidates], Floats]) -> list[float]:
+def _means(model: PlacementModel, x: Probabilities, of: Callable[[ShapeCandidates], Floats]) -> list[float]:
     """Mean over the configurations of one query, for each row of the workload."""
     return [
         sum(float(p @ of(c)) for c, p in zip(candidates, own, strict=True))
@@ -100,7 +103,7 @@ class LinkWorking:
     wait: float
 
 
-def link_lines(model: Model, x: Probabilities, names: Sequence[str]) -> LinkWorking:
+def link_lines(model: PlacementModel, x: Probabilities, names: Sequence[str]) -> LinkWorking:
     """Utilisation and second moment of the link, and its wait (FIFO) or stretch (shared)."""
     rho_bg, moment_bg = model.background
     rates = [q.rate for q in model.system.queries]
@@ -145,7 +148,7 @@ def link_lines(model: Model, x: Probabilities, names: Sequence[str]) -> LinkWork
     return LinkWorking((first, second, third), rho, moment, wait)
 
 
-def _load(candidates: Candidates) -> Floats:
+def _load(candidates: ShapeCandidates) -> Floats:
     return candidates.messages.load_s
 
 
@@ -171,7 +174,7 @@ class PathWorking:
     wait: float
 
 
-def path_lines(model: Model, x: Probabilities, names: Sequence[str]) -> PathWorking:
+def path_lines(model: PlacementModel, x: Probabilities, names: Sequence[str]) -> PathWorking:
     """Load of the queries, utilisation and wait of every role of links, and the wait of a message."""
     rates = [q.rate for q in model.system.queries]
     core_s, bundles, batches = (
@@ -263,7 +266,7 @@ class _ServerLoad:
     squares_s2: float
 
     def cells(self, several: bool) -> Cells:
-        """The row of a table; with one kind of executor every share is 1 and not shown."""
+        """Return the row of a table; with one kind of executor every share is 1 and not shown."""
         return {
             "model": self.model,
             "rate 1/s": self.rate,
@@ -284,7 +287,7 @@ class _Executors:
 
 
 def server_lines(
-    model: Model, x: Probabilities, names: Sequence[str]
+    model: PlacementModel, x: Probabilities, names: Sequence[str]
 ) -> tuple[list[WorkingLine], list[float]]:
     """Utilisation, second moment and wait of each kind of executor; the mean wait of each model's visits.
 
@@ -325,7 +328,7 @@ def visit_line(weights: Sequence[float], visits: Sequence[float], seen: Sequence
     )
 
 
-def _server_loads(model: Model, x: Probabilities, names: Sequence[str], k: int) -> list[_ServerLoad]:
+def _server_loads(model: PlacementModel, x: Probabilities, names: Sequence[str], k: int) -> list[_ServerLoad]:
     return [
         _ServerLoad(
             names[j],
@@ -338,7 +341,7 @@ def _server_loads(model: Model, x: Probabilities, names: Sequence[str], k: int) 
     ]
 
 
-def _uniform_line(model: Model, waits: Sequence[float], total: float) -> WorkingLine:
+def _uniform_line(model: PlacementModel, waits: Sequence[float], total: float) -> WorkingLine:
     title, formula = (
         "Mean wait of a visit at an executor drawn uniformly",
         r"W_c = \sum_k \mathrm{share}_k\, W_{c,k}",
@@ -346,7 +349,7 @@ def _uniform_line(model: Model, waits: Sequence[float], total: float) -> Working
     return line("server_wait", title, formula, _weighted(model.system.class_weights, waits), total, "s")
 
 
-def _seen_line(model: Model, j: int, name: str, waits: Sequence[float], total: float) -> WorkingLine:
+def _seen_line(model: PlacementModel, j: int, name: str, waits: Sequence[float], total: float) -> WorkingLine:
     title = f"Mean wait of a visit of {name}, which draws executors by its shares"
     filled = _weighted(model.shares[j], waits)
     return line(f"server_wait:{name}", title, r"W_{c,j} = \sum_k s_{jk}\, W_{c,k}", filled, total, "s")

@@ -15,8 +15,8 @@ import numpy as np
 
 from nona.core.arrays import Floats
 from nona.models.decomposition import VIRTUAL
-from nona.queries.placement.messages import Candidates
-from nona.queries.placement.model import Model, Probabilities
+from nona.queries.placement.messages import ShapeCandidates
+from nona.queries.placement.model import PlacementModel, Probabilities
 from nona.queries.placement.prediction import as_model
 from nona.queries.placement.result import Placement
 from nona.queries.placement.results import (
@@ -85,7 +85,7 @@ def working(system: System, placement: Placement, names: Sequence[str]) -> Worki
     )
 
 
-def _class(model: Model, x: Probabilities, j: int, waits: _Waits) -> _Class:
+def _class(model: PlacementModel, x: Probabilities, j: int, waits: _Waits) -> _Class:
     cuts, first = float(model.cut_s[j].sum()), float(model.first_visits[j])
     total, link_waits, visits = cuts + first * waits.visit_s, 0.0, first
     subgraphs: list[WorkingSubgraph] = []
@@ -113,7 +113,7 @@ def _class(model: Model, x: Probabilities, j: int, waits: _Waits) -> _Class:
 
 
 def _configurations(
-    candidates: Candidates, p: Floats, waits: _Waits
+    candidates: ShapeCandidates, p: Floats, waits: _Waits
 ) -> list[tuple[WorkingConfiguration, float]]:
     """The configurations in use of one sub-graph, each with its time, infinite if the link is overloaded."""
     path = spans(candidates, waits.path_link, waits.visit_s)[1]
@@ -136,7 +136,7 @@ def _configurations(
 
 
 def _subgraph(
-    model: Model, j: int, number: int, span_s: float, rows: Sequence[WorkingConfiguration]
+    model: PlacementModel, j: int, number: int, span_s: float, rows: Sequence[WorkingConfiguration]
 ) -> WorkingSubgraph:
     query = model.system.queries[j]
     ends, ids = query.decomposition.subgraphs[number], query.tasks.task_ids
@@ -149,7 +149,7 @@ def _subgraph(
     )
 
 
-def _objective_line(model: Model, names: Sequence[str], classes: Sequence[_Class]) -> WorkingLine:
+def _objective_line(model: PlacementModel, names: Sequence[str], classes: Sequence[_Class]) -> WorkingLine:
     weighted = [(float(w), c.jct_s) for w, c in zip(model.weights, classes, strict=True)]
     counted = [(w, t) for w, t in weighted if w > 0]
     objective = sum(w * t for w, t in counted)

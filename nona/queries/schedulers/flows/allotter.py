@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, Carried, Problem
+from nona.allocation.problem import Allocation, AllocationProblem, Carried
 from nona.core.arrays import Bools, Floats, Ints
-from nona.core.options import Option, Setting
-from nona.core.registry import Look
+from nona.core.options import Option, PolicyOption
+from nona.core.registry import ChartStyle
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import Allotment, NetworkView, Prepared, Round, Scheduler
+from nona.queries.schedulers.base import Allotment, NetworkView, RoundInput, Scheduler, SchedulerTables
 from nona.queries.schedulers.least_loaded import decide, executor_works, works_of
 from nona.queries.system import System
 
@@ -48,7 +48,7 @@ def _cluster_of(system: System) -> FlowCluster:
     )
 
 
-class Known(NamedTuple):
+class FlowKnowledge(NamedTuple):
     """``expected`` (Q,): queries that the next round is expected to bring; ``rates`` (Q, K): queries/s on one
     executor of each class."""
 
@@ -56,24 +56,24 @@ class Known(NamedTuple):
     rates: Floats
 
 
-def learned(of: FlowCluster, before: Known | None, seen: Round) -> Known:
+def learned(of: FlowCluster, before: FlowKnowledge | None, seen: RoundInput) -> FlowKnowledge:
     """Update expectations and rates after a round: half of the old, half of the measured.
 
     Rates start as modelled and change where queries were completed (T ← ½T + ½ measured, Gavel's rule on
     hardware); what is expected starts as the first round's queries.
     """
     if before is None:
-        before = Known(seen.offered.astype(float), of.rates)
+        before = FlowKnowledge(seen.offered.astype(float), of.rates)
     ran = (seen.completed > 0) & (seen.service_s > 0)
     measured = np.divide(seen.completed, seen.service_s, out=before.rates.copy(), where=ran)
-    return Known(0.5 * before.expected + 0.5 * seen.offered, 0.5 * before.rates + 0.5 * measured)
+    return FlowKnowledge(0.5 * before.expected + 0.5 * seen.offered, 0.5 * before.rates + 0.5 * measured)
 
 
 IDLE = 1e-3  # queries in a round: a flow that expects fewer has no work
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Question:
+class RoundQuestion:
     """One round's question.
 
     ``of``, ``known``, ``seen``: the cluster, what is known of the flows, and what was seen in the last round.
@@ -81,8 +81,8 @@ class Question:
     """
 
     of: FlowCluster
-    known: Known
-    seen: Round
+    known: FlowKnowledge
+    seen: RoundInput
     owned: Ints
 
     @property
@@ -105,8 +105,8 @@ class Question:
         pairs: Ints | None = None,
         pair_rates: Floats | None = None,
         carried: Carried | None = None,
-    ) -> tuple[Problem, Ints]:
-        """The problem of the active flows, and the class numbers of its types.
+    ) -> tuple[AllocationProblem, Ints]:
+        """Return the problem of the active flows, and the class numbers of its types.
 
         A flow is a job on all N executors at once, so that x_ij·N is the number of executors of type j that
         it gets, its throughput is the sum of their rates, and Σ_j x_ij ≤ 1 says nothing. Its steps left are
@@ -118,7 +118,7 @@ class Question:
         total, none = float(self.of.counts.sum()), np.zeros(len(active))
         rate = self.known.expected[active] / self.seen.length_s
         since_s = np.divide(self.seen.open[active], rate, out=none.copy(), where=rate > 0)
-        problem = Problem(
+        problem = AllocationProblem(
             types=tuple(f"{self.of.classes[k]}#{k}" for k in order),
             gpus=self.of.counts[order].astype(float),
             names=tuple(f"{self.of.flows[i]}#{i}" for i in active),
@@ -141,7 +141,7 @@ DECIMALS = 6  # equal flows get claims that are equal only up to a solver's roun
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Claims:
+class ExecutorClaims:
     """``rows``: numbers of the flows of each row; ``executors`` (rows, K): how many they should have of each
     class, on average over rounds."""
 
@@ -149,21 +149,21 @@ class Claims:
     executors: Floats
 
 
-def single_claims(executors: Floats) -> Claims:
+def single_claims(executors: Floats) -> ExecutorClaims:
     """Claims (Q, K) of flows that share with none."""
-    return Claims(tuple((i,) for i in range(len(executors))), executors)
+    return ExecutorClaims(tuple((i,) for i in range(len(executors))), executors)
 
 
-def claims_of(question: Question, allocation: Allocation, order: Ints) -> Claims:
-    """The claims that an allocation for ``question.problem()`` stands for: x·N executors."""
+def claims_of(question: RoundQuestion, allocation: Allocation, order: Ints) -> ExecutorClaims:
+    """Return the claims that an allocation for ``question.problem()`` stands for: x·N executors."""
     active, counts = question.active, question.of.counts
     executors = np.zeros((len(allocation.rows), len(counts)))
     executors[:, order] = allocation.shares * counts.sum()
-    return Claims(tuple(tuple(int(active[i]) for i in row) for row in allocation.rows), executors)
+    return ExecutorClaims(tuple(tuple(int(active[i]) for i in row) for row in allocation.rows), executors)
 
 
-def within_needs(question: Question, claims: Claims) -> Claims:
-    """The claims, each cut to what the row's flows need, and to classes that one of them can use.
+def within_needs(question: RoundQuestion, claims: ExecutorClaims) -> ExecutorClaims:
+    """Return the claims, each cut to what the row's flows need, and to classes that one of them can use.
 
     All flows may use the part that is cut off. (A policy for training gives a job all that it is due, as a
     job can always use it; a flow without queries cannot.)
@@ -177,7 +177,7 @@ def within_needs(question: Question, claims: Claims) -> Claims:
             with np.errstate(divide="ignore"):
                 part = float((question.needs[flows] / throughputs).sum())
             executors[r] = claim * min(1.0, part)
-    return Claims(claims.rows, executors.round(DECIMALS))
+    return ExecutorClaims(claims.rows, executors.round(DECIMALS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ class AskPolicy:
     name: str
     options: Mapping[str, Option] = field(default_factory=dict)
 
-    def __call__(self, question: Question, memory: Any) -> tuple[Claims, Any]:
+    def __call__(self, question: RoundQuestion, memory: Any) -> tuple[ExecutorClaims, Any]:
         from nona.allocation.registry import get_policy  # programs take a while to import
 
         if len(question.active) < 2:  # there is nothing to divide: all flows may use all executors
@@ -210,7 +210,7 @@ class Holdings:
     short: Floats
 
 
-def hold(of: FlowCluster, claims: Claims, before: Holdings | None) -> Holdings:
+def hold(of: FlowCluster, claims: ExecutorClaims, before: Holdings | None) -> Holdings:
     """The holdings of the next round: of each class, one executor after the other goes to the row that is
     short of most, the first of equals. What nobody claims, all flows share. A row keeps what it had as far
     as it goes; other executors change hands in order of their numbers."""
@@ -274,17 +274,17 @@ _SHARED = (
 )
 
 
-class Ask(Protocol):
+class FlowPolicy(Protocol):
     """A policy of flows. It keeps nothing: what it wants to remember it gives back."""
 
-    def __call__(self, question: Question, memory: Any) -> tuple[Claims, Any]:
+    def __call__(self, question: RoundQuestion, memory: Any) -> tuple[ExecutorClaims, Any]:
         """Claims for the next round, and the next memory; the first is ``None``."""
 
 
 class Memory(NamedTuple):
     """The state that a round passes to the next."""
 
-    known: Known
+    known: FlowKnowledge
     held: Holdings
     policy: Any
 
@@ -294,41 +294,43 @@ class Allotter:
     """An :data:`~nona.queries.schedulers.base.Allocate` by the policy ``ask``."""
 
     of: FlowCluster
-    ask: Ask
+    ask: FlowPolicy
 
-    def __call__(self, seen: Round, memory: Memory | None) -> Allotment:
+    def __call__(self, seen: RoundInput, memory: Memory | None) -> Allotment:
         estimates = learned(self.of, memory.known if memory else None, seen)
         before = memory.held if memory else None
-        question = Question(self.of, estimates, seen, owned(self.of, before))
+        question = RoundQuestion(self.of, estimates, seen, owned(self.of, before))
         claims, policy = self.ask(question, memory.policy if memory else None)
         holdings = hold(self.of, within_needs(question, claims), before)
         return Allotment(sets_of(self.of, holdings), Memory(estimates, holdings, policy))
 
 
-_ROUND = Setting(1.0, "seconds between two divisions of the executors", least=1e-3)
+_ROUND = PolicyOption(1.0, "seconds between two divisions of the executors", least=1e-3)
 
 
 @dataclass(frozen=True, slots=True)
 class _Build:
     """Prepares rounds in which ``ask`` of the checked options is asked; raises where a model fits nowhere."""
 
-    ask: Callable[[Mapping[str, Any]], Ask]
+    ask: Callable[[Mapping[str, Any]], FlowPolicy]
 
-    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    def __call__(
+        self, system: System, placement: Placement | None, options: Mapping[str, Any]
+    ) -> SchedulerTables:
         allotter = Allotter(_cluster_of(system), self.ask(options))
-        return Prepared(executor_works(system), 1, round_s=options["round_s"], allocate=allotter)
+        return SchedulerTables(executor_works(system), 1, round_s=options["round_s"], allocate=allotter)
 
 
 def flow_scheduler(
-    ask: Callable[[Mapping[str, Any]], Ask],
-    settings: Mapping[str, Setting] = MappingProxyType({}),
+    ask: Callable[[Mapping[str, Any]], FlowPolicy],
+    settings: Mapping[str, PolicyOption] = MappingProxyType({}),
     *,
     name: str,
     network_view: NetworkView,
     summary: str,
     source: str,
     adaptation: str,
-    look: Look,
+    look: ChartStyle,
 ) -> Scheduler:
     """Declare a scheduler that divides the executors among flows; ``ask`` makes of options what divides."""
     return Scheduler(

@@ -11,13 +11,19 @@ import numpy as np
 
 from nona.allocation.problem import Carried
 from nona.core.arrays import Floats
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.queries.schedulers.base import NetworkView
-from nona.queries.schedulers.flows.allotter import Claims, Question, claims_of, flow_scheduler, single_claims
+from nona.queries.schedulers.flows.allotter import (
+    ExecutorClaims,
+    RoundQuestion,
+    claims_of,
+    flow_scheduler,
+    single_claims,
+)
 
 
-class Trial(NamedTuple):
+class PackingTrial(NamedTuple):
     """``rows``: which flows shared in the last round; ``alone`` (Q,): slowdown of each flow in the last round
     in which it had a row of its own, ``nan`` before."""
 
@@ -31,33 +37,33 @@ class AskGandiva:
 
     seed: int
 
-    def __call__(self, question: Question, memory: Trial | None) -> tuple[Claims, Any]:
+    def __call__(self, question: RoundQuestion, memory: PackingTrial | None) -> tuple[ExecutorClaims, Any]:
         from nona.allocation.registry import get_policy  # programs take a while to import
 
         trial = _seen(question, memory)
         if not len(question.active):
-            return single_claims(0.0 * question.of.rates), Trial((), trial.alone)
+            return single_claims(0.0 * question.of.rates), PackingTrial((), trial.alone)
         problem, order = question.problem(*_pairs(question, trial))
         allocation = get_policy("gandiva").prepare({"seed": self.seed})(problem)
         claims = claims_of(question, allocation, order)
-        return claims, Trial(
+        return claims, PackingTrial(
             tuple(row for row, x in zip(claims.rows, claims.executors, strict=True) if x.any()), trial.alone
         )
 
 
-def _seen(question: Question, memory: Trial | None) -> Trial:
-    """The memory with the last round's slowdowns of flows that had a row of their own."""
+def _seen(question: RoundQuestion, memory: PackingTrial | None) -> PackingTrial:
+    """Return the memory with the last round's slowdowns of flows that had a row of their own."""
     slowdown = question.seen.slowdown
     if memory is None:
-        return Trial((), np.full(len(slowdown), np.nan))
+        return PackingTrial((), np.full(len(slowdown), np.nan))
     alone = memory.alone.copy()
     for row in memory.rows:
         if len(row) == 1 and np.isfinite(slowdown[row[0]]):
             alone[row[0]] = slowdown[row[0]]
-    return Trial(memory.rows, alone)
+    return PackingTrial(memory.rows, alone)
 
 
-def _pairs(question: Question, trial: Trial) -> tuple[Any, Any, Carried]:
+def _pairs(question: RoundQuestion, trial: PackingTrial) -> tuple[Any, Any, Carried]:
     """All pairs of active flows, what they gain, and the last rows, as the training policy wants them.
 
     A pair's rate over that alone is slowdown alone over slowdown now, halved and divided by the number of
@@ -82,7 +88,7 @@ def _ask(options: Mapping[str, Any]) -> AskGandiva:
 
 SCHEDULER = flow_scheduler(
     _ask,
-    {"seed": Setting(0, "seed of the pairs that are tried")},
+    {"seed": PolicyOption(0, "seed of the pairs that are tried")},
     name="gandiva",
     network_view=NetworkView.N2,
     summary="Gives query classes equal parts, tries pairs on common executors, undoes those that got slower.",
@@ -95,5 +101,5 @@ SCHEDULER = flow_scheduler(
         "slowdown, seconds in the system over seconds of service, is on average no worse than "
         "each had alone. Migration for locality has no counterpart."
     ),
-    look=Look("#0f8a6a", "dash", "square-cross"),
+    look=ChartStyle("#0f8a6a", "dash", "square-cross"),
 )

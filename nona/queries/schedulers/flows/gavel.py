@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from nona.core.errors import SimulationError
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.queries.schedulers.base import NetworkView
 from nona.queries.schedulers.flows.allotter import AskPolicy, flow_scheduler
 
@@ -19,7 +19,7 @@ _WITHOUT = frozenset(
 
 
 def flow_policies() -> tuple[str, ...]:
-    """The policies that ``gavel`` can use, by name.
+    """Return the policies that ``gavel`` can use, by name.
 
     >>> "makespan" in flow_policies(), "allox" in flow_policies()
     (True, False)
@@ -41,7 +41,7 @@ def _ask(options: Mapping[str, Any]) -> AskPolicy:
 
 SCHEDULER = flow_scheduler(
     _ask,
-    {"policy": Setting(DEFAULT, "the policy that divides the executors")},
+    {"policy": PolicyOption(DEFAULT, "the policy that divides the executors")},
     name="gavel",
     network_view=NetworkView.N1,
     summary="Divides the executors among query classes by a policy of Gavel; by default fairly (max-min).",
@@ -51,5 +51,5 @@ SCHEDULER = flow_scheduler(
         "code"
     ),
     adaptation=("As a query runs on one executor, placements within a server and over several are the same."),
-    look=Look("#1f6fd0", "solid", "square-x"),
+    look=ChartStyle("#1f6fd0", "solid", "square-x"),
 )

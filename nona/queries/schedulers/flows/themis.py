@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.queries.schedulers.base import NetworkView
 from nona.queries.schedulers.flows.allotter import AskPolicy, flow_scheduler
 
@@ -17,7 +17,7 @@ def _ask(options: Mapping[str, Any]) -> AskPolicy:
 
 SCHEDULER = flow_scheduler(
     _ask,
-    {"fairness_knob": Setting(0.8, "f: the worst 1 − f of the query classes bid", most=0.999)},
+    {"fairness_knob": PolicyOption(0.8, "f: the worst 1 − f of the query classes bid", most=0.999)},
     name="themis",
     network_view=NetworkView.N1,
     summary="Auctions the executors every round among the query classes with the worst finish-time fairness.",
@@ -30,5 +30,5 @@ SCHEDULER = flow_scheduler(
         "the wait so far by Little's law, with that on an equal part. As a query runs on one "
         "executor, no placement slows it down: S = 1."
     ),
-    look=Look("#c2410c", "solid", "star-diamond"),
+    look=ChartStyle("#c2410c", "solid", "star-diamond"),
 )

@@ -10,10 +10,15 @@ import numpy as np
 
 from nona.core.arrays import Bools, Floats, Ints
 from nona.core.errors import SimulationError
-from nona.core.options import Setting
-from nona.core.registry import Look
+from nona.core.options import PolicyOption
+from nona.core.registry import ChartStyle
 from nona.queries.schedulers.base import NetworkView
-from nona.queries.schedulers.flows.allotter import Claims, Question, flow_scheduler, single_claims
+from nona.queries.schedulers.flows.allotter import (
+    ExecutorClaims,
+    RoundQuestion,
+    flow_scheduler,
+    single_claims,
+)
 
 
 class _Standing(NamedTuple):
@@ -32,7 +37,7 @@ class _Standing(NamedTuple):
 
 
 def joined(jobs: int) -> _Standing:
-    """New jobs, in order, in queue 0."""
+    """Return new jobs, in order, in queue 0."""
     none = np.zeros(jobs)
     return _Standing(np.zeros(jobs, np.int64), np.arange(jobs), none, none, none)
 
@@ -40,7 +45,7 @@ def joined(jobs: int) -> _Standing:
 def moved(
     before: _Standing, served_s: Floats, running: Bools, length_s: float, limits: Floats, promote: float
 ) -> _Standing:
-    """The standing ``length_s`` seconds later: discretised 2D-LAS (Gu et al., NSDI 2019, section 3).
+    """Return the standing ``length_s`` seconds later: discretised 2D-LAS (Gu et al., NSDI 2019, section 3).
 
     A job whose attained service has reached the limit of its queue goes to the tail of the next one. With
     ``promote`` κ above 0 a job below queue 0 that has run and then waited κ times as long as it ran joins
@@ -93,7 +98,7 @@ class AskTiresias:
     limits: tuple[float, float]
     promote: float
 
-    def __call__(self, question: Question, memory: _Standing | None) -> tuple[Claims, Any]:
+    def __call__(self, question: RoundQuestion, memory: _Standing | None) -> tuple[ExecutorClaims, Any]:
         standing = moved(
             memory or joined(len(question.of.rates)),
             question.seen.service_s.sum(axis=1),
@@ -119,9 +124,9 @@ def _ask(options: Mapping[str, Any]) -> AskTiresias:
 SCHEDULER = flow_scheduler(
     _ask,
     {
-        "limit_1_s": Setting(3250.0, "executor-seconds at which a flow falls to the second queue"),
-        "limit_2_s": Setting(7200.0, "executor-seconds at which it falls to the third"),
-        "promote": Setting(0.0, "a flow returns after waiting this many times what it had; 0: never"),
+        "limit_1_s": PolicyOption(3250.0, "executor-seconds at which a flow falls to the second queue"),
+        "limit_2_s": PolicyOption(7200.0, "executor-seconds at which it falls to the third"),
+        "promote": PolicyOption(0.0, "a flow returns after waiting this many times what it had; 0: never"),
     },
     name="tiresias",
     network_view=NetworkView.N0,
@@ -135,5 +140,5 @@ SCHEDULER = flow_scheduler(
         "class takes what its work needs, its fastest executors first, and less where less is "
         "left; the simulator would let it wait."
     ),
-    look=Look("#b0305f", "solid", "diamond-cross"),
+    look=ChartStyle("#b0305f", "solid", "diamond-cross"),
 )

@@ -6,12 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from nona.allocation.whole_workers import fairest_goodputs, marginal_gains
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.queries.schedulers.base import NetworkView
-from nona.queries.schedulers.flows.allotter import Ask, Claims, Question, flow_scheduler, single_claims
+from nona.queries.schedulers.flows.allotter import (
+    ExecutorClaims,
+    FlowPolicy,
+    RoundQuestion,
+    flow_scheduler,
+    single_claims,
+)
 
 
-def ask_optimus(question: Question, memory: Any) -> tuple[Claims, Any]:
+def ask_optimus(question: RoundQuestion, memory: Any) -> tuple[ExecutorClaims, Any]:
     """Marginal gains for the flows with work."""
     executors, active = 0.0 * question.of.rates, question.active
     executors[active] = marginal_gains(
@@ -20,8 +26,8 @@ def ask_optimus(question: Question, memory: Any) -> tuple[Claims, Any]:
     return single_claims(executors), None
 
 
-def ask_pollux(question: Question, memory: Any) -> tuple[Claims, Any]:
-    """The fairest goodputs of the flows with work; a flow's goodput ends where its need does."""
+def ask_pollux(question: RoundQuestion, memory: Any) -> tuple[ExecutorClaims, Any]:
+    """Return the fairest goodputs of the flows with work; a flow's goodput ends where its need does."""
     executors, active = 0.0 * question.of.rates, question.active
     executors[active] = fairest_goodputs(
         question.needs[active], question.known.rates[active], question.of.counts
@@ -29,11 +35,11 @@ def ask_pollux(question: Question, memory: Any) -> tuple[Claims, Any]:
     return single_claims(executors), None
 
 
-def _optimus(options: Mapping[str, Any]) -> Ask:
+def _optimus(options: Mapping[str, Any]) -> FlowPolicy:
     return ask_optimus
 
 
-def _pollux(options: Mapping[str, Any]) -> Ask:
+def _pollux(options: Mapping[str, Any]) -> FlowPolicy:
     return ask_pollux
 
 
@@ -52,7 +58,7 @@ OPTIMUS = flow_scheduler(
         "executor there is no time of its own transfers to fit. A gain is looked at for each "
         "class of executors."
     ),
-    look=Look("#6a7f1f", "solid", "diamond-x"),
+    look=ChartStyle("#6a7f1f", "solid", "diamond-x"),
 )
 
 POLLUX = flow_scheduler(
@@ -70,5 +76,5 @@ POLLUX = flow_scheduler(
         "class of executors. As a query runs on one executor, none is distributed, and none "
         "restarts."
     ),
-    look=Look("#7d55c7", "dash", "hourglass"),
+    look=ChartStyle("#7d55c7", "dash", "hourglass"),
 )

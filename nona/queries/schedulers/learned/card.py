@@ -53,7 +53,7 @@ WORDS = {
 
 
 def numbers_of(system: System) -> Ranges:
-    """The least and the greatest of each number in a system."""
+    """Return the least and the greatest of each number in a system."""
     each = np.bincount(system.executor_server)
     times = np.array([q.tasks.compute_s.sum(axis=1) for q in system.queries])
     tasks = [len(q.tasks) for q in system.queries]
@@ -128,7 +128,7 @@ class Trained:
     weights: Floats
 
     def to_text(self) -> str:
-        """The file. Numbers are written so that they are read back to the last bit."""
+        """Return the file. Numbers are written so that they are read back to the last bit."""
         document = {"format": FORMAT, "card": asdict(self.card), "weights": self.weights.tolist()}
         return json.dumps(document, indent=None, allow_nan=False) + "\n"
 
@@ -165,13 +165,13 @@ def _bounds(given: Sequence[float]) -> Any:
 
 @cache
 def shipped(name: str) -> Trained:
-    """The weights that come with the program, e.g. ``decima-link``."""
+    """Return the weights that come with the program, e.g. ``decima-link``."""
     file = files("nona.queries.schedulers.learned") / "weights" / f"{name}.json"
     return from_text(file.read_text(encoding="utf-8"), name)
 
 
 def read_weights(path: Path) -> Trained:
-    """The weights in a file."""
+    """Return the weights in a file."""
     try:
         with path.open(encoding="utf-8") as file:
             return from_text(file.read(MOST_BYTES + 1), path.name)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nona.core.arrays import Floats, Ints
 from nona.queries.placement.capacity import allowed_classes
-from nona.queries.schedulers.base import Ready, View, reads_of, server_of
+from nona.queries.schedulers.base import Ready, SystemView, reads_of, server_of
 from nona.queries.schedulers.learned.network import (
     BLIND_PAIR,
     HIDDEN,
@@ -23,7 +23,7 @@ from nona.queries.schedulers.learned.network import (
     STATE,
     WIDTH,
     Layer,
-    Network,
+    PolicyNetwork,
     embed,
     mean_work_s,
     task_features,
@@ -63,7 +63,7 @@ class Learned(NamedTuple):
     latency_s: float
 
 
-class Candidates(NamedTuple):
+class ReadyCandidates(NamedTuple):
     """(C,) entry of the ready list, executor, executors that are alike, bytes to fetch, and score of
     each; (C, P+4) the features of pair and state."""
 
@@ -75,7 +75,7 @@ class Candidates(NamedTuple):
     features: Floats
 
 
-class Moment(NamedTuple):
+class DecisionInput(NamedTuple):
     """Input common to all candidates of a decision: the time, (S,) free executors of each server, and the
     share of executors that are free.
     """
@@ -85,14 +85,14 @@ class Moment(NamedTuple):
     free: float
 
 
-def candidates(now: float, view: View, ready: Ready, t: Learned) -> Candidates:
+def candidates(now: float, view: SystemView, ready: Ready, t: Learned) -> ReadyCandidates:
     """All that may be chosen: every ready task on the first of each kind of free executor and, where the
     executor of its last predecessor is busy, on that: then it waits there.
     """
     executors, entries = len(view.queue_length), min(ready.n, MOST_READY)
     c = _room_for(entries * (min(executors, MOST_KINDS) + 1), t.pair + STATE)
     near, hidden = _free_neighbours(view), np.zeros(HIDDEN)
-    m = Moment(now, near, near.sum() / executors)
+    m = DecisionInput(now, near, near.sum() / executors)
     n = 0
     for i in range(entries):
         _job_part(ready, i, t, hidden)
@@ -109,11 +109,13 @@ def candidates(now: float, view: View, ready: Ready, t: Learned) -> Candidates:
         home = ready.home[i]
         if home >= 0 and view.queue_length[home] != 0 and _may_run(view, ready, i, home, t):
             n = add(m, view, ready, t, hidden, c, n, i, home, _fetched_bytes(view, ready, i, home, t))
-    return Candidates(c.entry[:n], c.executor[:n], c.alike[:n], c.fetched[:n], c.score[:n], c.features[:n])
+    return ReadyCandidates(
+        c.entry[:n], c.executor[:n], c.alike[:n], c.fetched[:n], c.score[:n], c.features[:n]
+    )
 
 
-def _room_for(rows: int, features: int) -> Candidates:
-    return Candidates(
+def _room_for(rows: int, features: int) -> ReadyCandidates:
+    return ReadyCandidates(
         np.zeros(rows, dtype=np.int64),
         np.zeros(rows, dtype=np.int64),
         np.zeros(rows, dtype=np.int64),
@@ -124,12 +126,12 @@ def _room_for(rows: int, features: int) -> Candidates:
 
 
 def add(
-    m: Moment,
-    view: View,
+    m: DecisionInput,
+    view: SystemView,
     ready: Ready,
     t: Learned,
     hidden: Floats,
-    c: Candidates,
+    c: ReadyCandidates,
     n: int,
     i: int,
     e: int,
@@ -145,11 +147,11 @@ def add(
     return n + 1
 
 
-def _may_run(view: View, ready: Ready, i: int, e: int, t: Learned) -> bool:
+def _may_run(view: SystemView, ready: Ready, i: int, e: int, t: Learned) -> bool:
     return bool(t.may[ready.query[i] * t.classes + view.executor_class[e]] != 0)
 
 
-def _free_neighbours(view: View) -> Ints:
+def _free_neighbours(view: SystemView) -> Ints:
     free = np.zeros(view.executor_server.max() + 1, dtype=np.int64)
     for e in range(len(view.queue_length)):
         if view.queue_length[e] == 0:
@@ -157,21 +159,23 @@ def _free_neighbours(view: View) -> Ints:
     return free
 
 
-def _row_of_kind(view: View, near: Ints, c: Candidates, begin: int, n: int, e: int, fetched: float) -> int:
-    """The candidate from ``begin`` to ``n`` that executor e is like; ``n``: there is none."""
+def _row_of_kind(
+    view: SystemView, near: Ints, c: ReadyCandidates, begin: int, n: int, e: int, fetched: float
+) -> int:
+    """Return the candidate from ``begin`` to ``n`` that executor e is like; ``n``: there is none."""
     for row in range(begin, n):
         if c.fetched[row] == fetched and _are_alike(view, near, c.executor[row], e):
             return row
     return n
 
 
-def _are_alike(view: View, near: Ints, a: int, b: int) -> bool:
+def _are_alike(view: SystemView, near: Ints, a: int, b: int) -> bool:
     same_class = view.executor_class[a] == view.executor_class[b]
     return bool(same_class and near[view.executor_server[a]] == near[view.executor_server[b]])
 
 
-def one_of(view: View, ready: Ready, t: Learned, c: Candidates, chosen: int, u: float) -> int:
-    """An executor drawn uniformly among those that are alike for a candidate."""
+def one_of(view: SystemView, ready: Ready, t: Learned, c: ReadyCandidates, chosen: int, u: float) -> int:
+    """Return an executor drawn uniformly among those that are alike for a candidate."""
     first, near = c.executor[chosen], _free_neighbours(view)
     left = int(u * c.alike[chosen])
     for e in range(first, len(view.queue_length)):
@@ -184,7 +188,7 @@ def one_of(view: View, ready: Ready, t: Learned, c: Candidates, chosen: int, u: 
     return int(first)
 
 
-def _fetched_bytes(view: View, ready: Ready, i: int, e: int, t: Learned) -> float:
+def _fetched_bytes(view: SystemView, ready: Ready, i: int, e: int, t: Learned) -> float:
     task = t.first[ready.query[i]] + ready.task[i]
     total = 0.0
     for r in range(t.inputs[task], t.inputs[task + 1]):
@@ -195,7 +199,7 @@ def _fetched_bytes(view: View, ready: Ready, i: int, e: int, t: Learned) -> floa
 
 
 def _describe(
-    m: Moment, view: View, ready: Ready, t: Learned, i: int, e: int, fetched: float, out: Floats
+    m: DecisionInput, view: SystemView, ready: Ready, t: Learned, i: int, e: int, fetched: float, out: Floats
 ) -> None:
     """The features of entry i on executor e, and of the state; times as log(1 + 10 x) in units of a query's
     work: the task's time, its transfers, whether there are any, the work before it at a busy executor,
@@ -237,7 +241,7 @@ def _job_part(ready: Ready, i: int, t: Learned, out: Floats) -> None:
 
 
 def score(t: Learned, hidden: Floats, features: Floats) -> float:
-    """The score from the first layer's known part ``hidden`` and the features of pair and state."""
+    """Return the score from the first layer's known part ``hidden`` and the features of pair and state."""
     one = np.zeros(HIDDEN)
     for h in range(HIDDEN):
         x = hidden[h]
@@ -253,7 +257,7 @@ def score(t: Learned, hidden: Floats, features: Floats) -> float:
     return float(total)
 
 
-def learned_tables(system: System, network: Network) -> Learned:
+def learned_tables(system: System, network: PolicyNetwork) -> Learned:
     """Compute the tables of the decision. The graph network passes over every query class only here, as the
     tasks after a ready one are not complete either.
 
@@ -289,7 +293,7 @@ def _flat(layer: Layer) -> Floats:
     return np.concatenate([layer.weight.ravel(), layer.bias])
 
 
-def decide(now: float, view: View, ready: Ready, tables: Learned, u: Any, out: NDArray[Any]) -> bool:
+def decide(now: float, view: SystemView, ready: Ready, tables: Learned, u: Any, out: NDArray[Any]) -> bool:
     """The pair of highest score. A task whose best executor is busy waits for it, and the next best task
     is looked at; when all that are ready wait, nothing is picked."""
     pairs = candidates(now, view, ready, tables)

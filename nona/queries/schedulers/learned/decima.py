@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nona.core.registry import Look
+from nona.core.registry import ChartStyle
 from nona.queries.placement.result import Placement
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler
+from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables
 from nona.queries.schedulers.learned.card import Trained, outside, shipped
 from nona.queries.schedulers.learned.choose import decide, learned_tables
 from nona.queries.schedulers.learned.network import network_of
@@ -43,9 +43,11 @@ class LearnedPolicy:
         """The weights and their card."""
         return shipped(self.name) if self.own is None else self.own
 
-    def __call__(self, system: System, placement: Placement | None, options: Mapping[str, Any]) -> Prepared:
+    def __call__(
+        self, system: System, placement: Placement | None, options: Mapping[str, Any]
+    ) -> SchedulerTables:
         of = self.trained
-        return Prepared(learned_tables(system, network_of(of.weights, of.card.pair)), 1)
+        return SchedulerTables(learned_tables(system, network_of(of.weights, of.card.pair)), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ DECIMA_BLIND = Scheduler(
     build=BLIND_POLICY,
     reads_queues=True,
     cautions=Cautions(BLIND_POLICY),
-    look=Look("#b58900", "dashdot", "hexagram"),
+    look=ChartStyle("#b58900", "dashdot", "hexagram"),
 )
 
 LINK_POLICY = LearnedPolicy("decima-link")
@@ -97,5 +99,5 @@ DECIMA_LINK = Scheduler(
     build=LINK_POLICY,
     reads_queues=True,
     cautions=Cautions(LINK_POLICY),
-    look=Look("#8a4fb8", "solid", "star-square"),
+    look=ChartStyle("#8a4fb8", "solid", "star-square"),
 )

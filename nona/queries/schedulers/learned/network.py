@@ -54,7 +54,7 @@ LAYERS = ("prepare", "inner1", "inner2", "outer1", "outer2", "job1", "job2", "sc
 
 @cache
 def _shapes(pair: int) -> tuple[tuple[int, int], ...]:
-    """(inputs, outputs) of each of :data:`LAYERS`, with ``pair`` features of a task on an executor."""
+    """Return (inputs, outputs) of each of :data:`LAYERS`, with ``pair`` features of a task on an executor."""
     scored = WIDTH + WIDTH + pair + STATE
     return (
         (NODE, WIDTH),
@@ -65,7 +65,7 @@ def _shapes(pair: int) -> tuple[tuple[int, int], ...]:
 
 
 def size(pair: int) -> int:
-    """The number of weights.
+    """Return the number of weights.
 
     >>> size(BLIND_PAIR), size(LINK_PAIR)
     (1497, 1529)
@@ -86,7 +86,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class PolicyNetwork:
     """The layers as views of one vector of weights, so that what changes the vector changes them."""
 
     prepare: Layer
@@ -101,8 +101,8 @@ class Network:
     score3: Layer
 
 
-def network_of(weights: Floats, pair: int) -> Network:
-    """The layers of a vector of :func:`size` weights.
+def network_of(weights: Floats, pair: int) -> PolicyNetwork:
+    """Return the layers of a vector of :func:`size` weights.
 
     >>> network_of(np.zeros(size(6)), 6).score3.weight.shape
     (8, 1)
@@ -112,7 +112,7 @@ def network_of(weights: Floats, pair: int) -> Network:
         weight = weights[at : at + n * m].reshape(n, m)
         layers.append(Layer(weight, weights[at + n * m : at + (n + 1) * m]))
         at += (n + 1) * m
-    return Network(*layers)
+    return PolicyNetwork(*layers)
 
 
 def first_weights(rng: np.random.Generator, pair: int) -> Floats:
@@ -145,7 +145,7 @@ class Embedding:
     successors: Floats
 
 
-def embed(network: Network, dag: Dag, features: Floats) -> Embedding:
+def embed(network: PolicyNetwork, dag: Dag, features: Floats) -> Embedding:
     """The pass over a graph whose tasks have ``features`` (T, 3)."""
     task = leaky(network.prepare(features))
     sums = np.zeros_like(task)

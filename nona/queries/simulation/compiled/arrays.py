@@ -59,7 +59,7 @@ class Plans(NamedTuple):
 
 @lru_cache(maxsize=8)  # a comparison makes hundreds of short runs of one system
 def _flatten(system: System) -> Plans:
-    """The plans of all query classes of ``system``; no run changes them."""
+    """Return the plans of all query classes of ``system``; no run changes them."""
     plans = [make_plan(q, system.capacity) for q in system.queries]
     rules = [step_rule(q) for q in system.queries]
     rows = _Rows()
@@ -163,7 +163,7 @@ def make_arrays(
     flat: FlatTables | None,
     size: RunSize,
 ) -> Arrays:
-    """The state before the first event."""
+    """Return the state before the first event."""
     plans = _flatten(system)
     servers = system.servers
     links = len(system.link_capacity)
@@ -199,7 +199,7 @@ def make_arrays(
 
 
 def _queues(system: System, plans: Plans) -> dict[str, Any]:
-    """What executors that batch need."""
+    """Return what executors that batch need."""
     sizes = no_batch_sizes(system)
     if sizes is None:
         return {}
@@ -264,7 +264,7 @@ def _board(system: System, scheduler: Scheduler) -> dict[str, Any]:
 
 
 def _flows(system: System, scheduler: Scheduler) -> dict[str, Any]:
-    """Counts for rounds."""
+    """Count for rounds."""
     if scheduler.kind != "allocate":
         return {}
     return {f"flow_{name}": array for name, array in no_totals(system)._asdict().items()}
@@ -384,7 +384,7 @@ class Feed:
         self._rows = uniform_blocks(workload.streams, uniforms) if picks else iter(())
 
     def jobs(self, s: Arrays) -> dict[str, Any]:
-        """The next chunk of jobs."""
+        """Return the next chunk of jobs."""
         chunks, offsets, jobs, draws = [], [], 0, 0
         wanted = min(self.at_once, max(self._left, JOBS_IN_TAIL))
         while jobs < wanted:
@@ -404,7 +404,7 @@ class Feed:
         }
 
     def pick_rows(self, s: Arrays) -> dict[str, Any]:
-        """The uniforms of the next picks."""
+        """Return the uniforms of the next picks."""
         rows = np.concatenate([next(self._rows) for _ in range(PICK_BLOCKS)])
         s.clock["pick_at"], s.clock["pick_rows"] = 0, len(rows)
         return {"pick_uniforms": rows}

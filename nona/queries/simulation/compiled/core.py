@@ -22,7 +22,7 @@ from nona.core.compiled.build import cache_folder, compile_function, sources_has
 from nona.core.compiled.cache import tell_not_kept
 from nona.core.compiled.memory import Floats, Ints
 from nona.core.foreign import write_whole
-from nona.queries.schedulers.base import Ready, View
+from nona.queries.schedulers.base import Ready, SystemView
 from nona.queries.simulation.compiled.events import jobs as totals
 from nona.queries.simulation.compiled.events import loop
 
@@ -90,7 +90,7 @@ def _is_named_tuple(value: Any) -> bool:
 
 
 def _fields(tables: Any) -> Iterator[tuple[str, Any]]:
-    """The fields in order; those of a named tuple among them stand between brackets."""
+    """Yield the fields in order; those of a named tuple among them stand between brackets."""
     for name, value in zip(tables._fields, tables, strict=True):
         if _is_named_tuple(value):
             yield "(", value
@@ -191,14 +191,14 @@ def _types() -> _Types:
     types: Any = numba_types  # it has no types of its own
 
     i, f = int64[::1], float64[::1]
-    shown = types.NamedTuple([i, i, i, f, float64, float64, float64, float64, float64, f], View)
+    shown = types.NamedTuple([i, i, i, f, float64, float64, float64, float64, float64, f], SystemView)
     ready = types.NamedTuple([int64, i, i, i, f, i, i, int64, i, i, f, i, i], Ready)
     return _Types(i, void(float64, int64, shown, i, f, f, i), boolean(float64, shown, ready, i, f, f, i))
 
 
 @cache
 def load_core() -> Core:
-    """The core: from disk in a fraction of a second, or compiled, which takes many."""
+    """Return the core: from disk in a fraction of a second, or compiled, which takes many."""
     from numba import float64, int64
     from numba.core import types
 

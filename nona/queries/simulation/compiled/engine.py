@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from nona.core.compiled import memory as layout
 from nona.core.compiled.memory import Arrays, Records, State, addresses, note_addresses
-from nona.queries.schedulers.base import Prepared, Ready, Scheduler, View
-from nona.queries.simulation.collected import PARTS, Busy, Collected, Collector, OnProgress, busy_shares
+from nona.queries.schedulers.base import Ready, Scheduler, SchedulerTables, SystemView
+from nona.queries.simulation.collected import PARTS, Busy, Collected, JobCollector, OnProgress, busy_shares
 from nona.queries.simulation.compiled.arrays import JOBS_AT_ONCE, Background, Feed, make_arrays, with_room
 from nona.queries.simulation.compiled.core import (
     Core,
@@ -27,20 +27,20 @@ from nona.queries.simulation.records import MessageInterval, RawRun, TaskInterva
 from nona.queries.simulation.reference.bind import bad_binding
 from nona.queries.simulation.reference.links import pending_s
 from nona.queries.simulation.reference.pick import bad_pick
-from nona.queries.simulation.rounds import FlowTotals, Rounds
+from nona.queries.simulation.rounds import FlowTotals, SchedulerRounds
 from nona.queries.simulation.sizes import RunSize
 from nona.queries.simulation.workload import Workload
 from nona.queries.system import System
 
 
-def _shown_view(s: Arrays) -> View:
+def _shown_view(s: Arrays) -> SystemView:
     """Return the view for plain Python, as ``view_of`` does."""
     arrays = (_frozen(a) for a in (s.executor_server, s.executor_class, s.queue_length, s.backlog_s))
-    return View(*arrays, *s.shown.tolist())._replace(card_bytes_s=_frozen(s.card_bytes_s))
+    return SystemView(*arrays, *s.shown.tolist())._replace(card_bytes_s=_frozen(s.card_bytes_s))
 
 
 def _frozen(array: Any) -> Any:
-    """The same memory, not to be written to."""
+    """Return the same memory, not to be written to."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -66,16 +66,16 @@ def _shown_ready(s: Arrays) -> Ready:
     )
 
 
-class RoundCalls:
+class CompiledRounds:
     """Asks an ``allocate`` scheduler at every round, and writes its answer where decisions look.
 
     ``tables`` are those for decisions in plain Python; ``flat`` those of compiled ones, if there are any.
     """
 
     def __init__(
-        self, system: System, scheduler: Scheduler, prepared: Prepared, flat: FlatTables | None
+        self, system: System, scheduler: Scheduler, prepared: SchedulerTables, flat: FlatTables | None
     ) -> None:
-        self._rounds = Rounds(system, scheduler, prepared)
+        self._rounds = SchedulerRounds(system, scheduler, prepared)
         tables: Any = prepared.tables
         self.tables = tables._replace(work_s=tables.work_s.copy())
         self._place = flat.place_of(tables._fields.index("work_s")) if flat else None
@@ -164,27 +164,27 @@ def _messages(rows: Records, end: float) -> tuple[MessageInterval, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class CompiledDecisions:
     """Form of the decisions: ``machine`` is compiled code for ``flat`` tables, or there is none."""
 
     machine: Any = None
     flat: FlatTables | None = None
 
 
-def policy_of(scheduler: Scheduler, prepared: Prepared) -> Policy:
-    """The compiled decision function; an empty policy where Numba cannot compile it.
+def policy_of(scheduler: Scheduler, prepared: SchedulerTables) -> CompiledDecisions:
+    """Return the compiled decision function; an empty policy where Numba cannot compile it.
 
     Such a policy runs on the same core, which stops at every decision and calls it as plain Python.
     """
     try:
         flat = flatten_tables(prepared.tables)
     except NotFlatError:
-        return Policy()
+        return CompiledDecisions()
     machine = compiled_policy(scheduler.decide, "pick" if scheduler.picks else "bind", flat.kinds, flat.types)
-    return Policy(machine, flat) if machine else Policy()
+    return CompiledDecisions(machine, flat) if machine else CompiledDecisions()
 
 
-def is_compiled(scheduler: Scheduler, prepared: Prepared) -> bool:
+def is_compiled(scheduler: Scheduler, prepared: SchedulerTables) -> bool:
     """Return whether decisions of ``scheduler`` run as machine code in this engine."""
     return policy_of(scheduler, prepared).machine is not None
 
@@ -196,7 +196,7 @@ class CompiledRun:
         self,
         system: System,
         scheduler: Scheduler,
-        prepared: Prepared,
+        prepared: SchedulerTables,
         size: RunSize,
         on_progress: OnProgress | None,
         workload: Workload | None = None,
@@ -205,7 +205,7 @@ class CompiledRun:
         self.on_progress = on_progress
         self.core: Core = load_core()
         self.policy = policy_of(scheduler, prepared)
-        self.collector = Collector(system, size, watched=on_progress is not None)
+        self.collector = JobCollector(system, size, watched=on_progress is not None)
         self.arrays: Arrays = make_arrays(system, scheduler, self.policy.flat, size)
         self.arrays.clock["uniforms"] = prepared.uniforms_per_job
         self.arrays.clock["hand_over_s"] = prepared.hand_over_s
@@ -216,7 +216,7 @@ class CompiledRun:
             workload, prepared.uniforms_per_job, scheduler.picks, at_once, size.first + size.jobs
         )
         allocates = scheduler.kind == "allocate"
-        self.rounds = RoundCalls(system, scheduler, prepared, self.policy.flat) if allocates else None
+        self.rounds = CompiledRounds(system, scheduler, prepared, self.policy.flat) if allocates else None
         board = bool(self.arrays.clock["board"][0])
         self.background = Background(system, workload, board, at_once)
         self._refill()

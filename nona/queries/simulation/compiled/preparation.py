@@ -39,7 +39,7 @@ def _smallest_system() -> System:
     """Make a system of two tasks on two servers: enough for a scheduler to prepare its tables."""
     from nona.models.contraction.task_graph import TaskGraph
     from nona.models.decomposition import decompose
-    from nona.queries.system import QueryClass, Stream, System
+    from nona.queries.system import BackgroundStream, QueryClass, System
 
     graph = TaskGraph.from_edges("two tasks", [1e-3, 1e-3], [(0, 1, 1e3)])
     query = QueryClass("two tasks", graph, decompose(graph.dag), rate=1.0)
@@ -51,7 +51,7 @@ def _smallest_system() -> System:
         capacity=1e9,
         latency_s=0.0,
         discipline="fifo",
-        background_compute=Stream(),
-        background_network=Stream(),
+        background_compute=BackgroundStream(),
+        background_network=BackgroundStream(),
         queries=(query,),
     )

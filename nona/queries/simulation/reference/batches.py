@@ -17,13 +17,13 @@ import simpy
 from nona.core.random_streams import RandomStreams
 from nona.queries.simulation.batching import StepRule, batch_keys, members_taken, step_rule
 from nona.queries.simulation.records import TaskInterval
-from nona.queries.simulation.reference.executors import Executor, Item, Surroundings
-from nona.queries.simulation.reference.jobs import Job
+from nona.queries.simulation.reference.executors import ExecutorProcess, Item, Surroundings
+from nona.queries.simulation.reference.jobs import QueryJob
 from nona.queries.simulation.reference.kernel import STEP, TASK_END, Process, content_key
 from nona.queries.simulation.workload import background_items
 from nona.queries.system import System
 
-OnStep = Callable[[Job, int], None]  # first member, members
+OnStep = Callable[[QueryJob, int], None]  # first member, members
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def _steps_of(system: System) -> Steps:
     return Steps([step_rule(q) for q in queries], batch_keys(system), times)
 
 
-class BatchingExecutor(Executor):
+class BatchingExecutor(ExecutorProcess):
     """An executor whose steps have up to ``max_batch`` members; ``on_step`` hears of every one that starts.
 
     Of picked tasks a batch starts when all that are ``expected`` are here.
@@ -68,7 +68,7 @@ class BatchingExecutor(Executor):
         self._formed: dict[int, list[_Formed]] = {}  # by key
         super().__init__(number, background, of)
 
-    def join(self, job: Job | None, task: int = 0, service_s: float = 0.0) -> None:
+    def join(self, job: QueryJob | None, task: int = 0, service_s: float = 0.0) -> None:
         if job is not None:
             job.fill_s[task] = self._idle_s()
         super().join(job, task, service_s)
@@ -76,7 +76,7 @@ class BatchingExecutor(Executor):
             self._form(job, task)
 
     def _serve(self) -> Process:
-        last: list[Job] = []
+        last: list[QueryJob] = []
         while True:
             items = self._run_on_step(last) or self._next_step()
             if not items:
@@ -108,7 +108,7 @@ class BatchingExecutor(Executor):
         if formed:  # the first of them starts, or members of some run on
             del formed[: 1 if formed[0].members == len(items) else None]
 
-    def _run_on_step(self, last: list[Job]) -> list[Item]:
+    def _run_on_step(self, last: list[QueryJob]) -> list[Item]:
         """The next task of all the jobs whose batch has just ended, if it is ready here for all of them.
 
         Of picked tasks those alone, if no others are expected with them.
@@ -128,7 +128,7 @@ class BatchingExecutor(Executor):
         return own if len(own) == len(last) and self.expected in (0, len(own)) else []
 
     def _next_step(self) -> list[Item]:
-        """The first in the queue of all that may start."""
+        """Return the first in the queue of all that may start."""
         heads = {self._key_of(job, task): (job, task) for job, task, _ in reversed(self._queue) if job}
         for head in heads.values():
             self._form(*head)
@@ -141,7 +141,7 @@ class BatchingExecutor(Executor):
                 return self._waiting(key)[: self._size(job, task)]
         return []
 
-    def _size(self, job: Job, task: int) -> int:
+    def _size(self, job: QueryJob, task: int) -> int:
         """Members of the batch that may start with the first waiting task equal to this one; 0: none may."""
         key, rule = self._key_of(job, task), self.steps.rules[job.query]
         waiting = self._waiting(key)
@@ -152,7 +152,7 @@ class BatchingExecutor(Executor):
         formed = self._formed[key]
         return formed[0].members if formed else 0
 
-    def _merge(self, job: Job, task: int) -> None:
+    def _merge(self, job: QueryJob, task: int) -> None:
         """Join both batches that formed ahead, if the second is late and they are not too large."""
         key, rule = self._key_of(job, task), self.steps.rules[job.query]
         formed = self._formed.get(key, [])
@@ -161,7 +161,7 @@ class BatchingExecutor(Executor):
             if together <= rule.most and self._is_late(rule, self._waiting(key)[formed[0].members]):
                 formed[:] = [_Formed(together, True)]
 
-    def _form(self, job: Job, task: int) -> None:
+    def _form(self, job: QueryJob, task: int) -> None:
         """Let batches form ahead, or grow."""
         rule, key = self.steps.rules[job.query], self._key_of(job, task)
         if not rule.ahead:
@@ -203,10 +203,10 @@ class BatchingExecutor(Executor):
     def _waiting(self, key: int) -> list[Item]:
         return [item for item in self._queue if item[0] and self._key_of(item[0], item[1]) == key]
 
-    def _key_of(self, job: Job, task: int) -> int:
+    def _key_of(self, job: QueryJob, task: int) -> int:
         return self.steps.keys[job.query][task]
 
-    def _run_step(self, items: list[Item]) -> Generator[simpy.Event, Any, list[Job]]:
+    def _run_step(self, items: list[Item]) -> Generator[simpy.Event, Any, list[QueryJob]]:
         jobs, task, now = [job for job, _, _ in items if job], items[0][1], self.env.now
         first, members = jobs[0], len(jobs)
         self.on_step(first, members)
@@ -232,14 +232,14 @@ class BatchingExecutor(Executor):
         return self.idle_s + max(0.0, self.env.now - self.free_s)
 
 
-def make_executors(of: Surroundings, streams: RandomStreams, on_step: OnStep) -> list[Executor]:
-    """The executors by number, each with its background; they batch where some query class does."""
+def make_executors(of: Surroundings, streams: RandomStreams, on_step: OnStep) -> list[ExecutorProcess]:
+    """Return the executors by number, each with its background; they batch where some query class does."""
     system = of.system
     background = [
         background_items(system.background_compute, streams, "executor", str(e))
         for e in range(system.executors)
     ]
     if not system.batches:
-        return [Executor(e, items, of) for e, items in enumerate(background)]
+        return [ExecutorProcess(e, items, of) for e, items in enumerate(background)]
     steps = _steps_of(system)
     return [BatchingExecutor(e, items, of, steps, on_step) for e, items in enumerate(background)]

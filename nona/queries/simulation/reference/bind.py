@@ -9,49 +9,49 @@ from typing import Any, Protocol
 import numpy as np
 
 from nona.core.errors import SimulationError
-from nona.queries.schedulers.base import Prepared, Scheduler, View, as_lists
-from nona.queries.simulation.reference.executors import Executor, LoadBoard
-from nona.queries.simulation.reference.jobs import Job
+from nona.queries.schedulers.base import Scheduler, SchedulerTables, SystemView, as_lists
+from nona.queries.simulation.reference.executors import ExecutorProcess, LoadBoard
+from nona.queries.simulation.reference.jobs import QueryJob
 from nona.queries.simulation.reference.kernel import ROUND, Environment, Process, content_key
-from nona.queries.simulation.reference.links import Link
-from nona.queries.simulation.rounds import Rounds, no_totals
+from nona.queries.simulation.reference.links import SimulatedLink
+from nona.queries.simulation.rounds import SchedulerRounds, no_totals
 from nona.queries.system import System
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class EngineParts:
     """Parts of the engine that a dispatcher works with."""
 
     env: Environment
     system: System
     scheduler: Scheduler
-    prepared: Prepared
-    executors: list[Executor]
-    link: Link
+    prepared: SchedulerTables
+    executors: list[ExecutorProcess]
+    link: SimulatedLink
     board: LoadBoard
-    look: Callable[[], View]
+    look: Callable[[], SystemView]
 
 
 class Dispatcher(Protocol):
     """Carries out the decisions of one scheduler."""
 
-    def admit(self, job: Job, uniforms: Any) -> None:
+    def admit(self, job: QueryJob, uniforms: Any) -> None:
         """A job has arrived; ``uniforms`` is an array, or a list for a scheduler that takes lists."""
 
-    def task_ended(self, job: Job, task: int, executor: Executor) -> None:
+    def task_ended(self, job: QueryJob, task: int, executor: ExecutorProcess) -> None:
         """A task is complete: hand on its results. Its executor has not yet gone on."""
 
     def settled(self, open_jobs: int) -> None:
         """The event has been dealt with; decide what is left to decide."""
 
 
-def load_s(job: Job, task: int, executor: Executor) -> float:
+def load_s(job: QueryJob, task: int, executor: ExecutorProcess) -> float:
     """Modelled seconds that a task of ``job`` takes of ``executor``: without its draw."""
     return job.plan.loads[executor.kind][task]
 
 
 def bad_binding(scheduler: str, query: int, places: Sequence[int], executors: int) -> SimulationError:
-    """The error for a task bound to an executor that there is not."""
+    """Return the error for a task bound to an executor that there is not."""
     return SimulationError(
         f"Scheduler {scheduler!r}: it bound a task of query class {query} to an executor that "
         f"does not exist (its choice: {list(places)}); write numbers from 0 to {executors - 1}."
@@ -61,7 +61,7 @@ def bad_binding(scheduler: str, query: int, places: Sequence[int], executors: in
 class BindDispatcher:
     """Binds every task at the job's arrival; sends each tensor once to each server that needs it."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: EngineParts) -> None:
         self._parts, self._lists = parts, parts.scheduler.takes_lists
         tables = parts.prepared.tables
         if parts.scheduler.kind == "allocate":  # rounds change them
@@ -74,7 +74,7 @@ class BindDispatcher:
         """From now on decisions look at these works (Q·E,)."""
         self._tables.work_s[:] = work_s.tolist() if self._lists else work_s
 
-    def admit(self, job: Job, uniforms: Any) -> None:
+    def admit(self, job: QueryJob, uniforms: Any) -> None:
         parts = self._parts
         decide: Any = parts.scheduler.decide
         decide(parts.env.now, job.query, parts.look(), self._tables, uniforms, self._out)
@@ -89,7 +89,7 @@ class BindDispatcher:
         for task in job.plan.sources:
             job.join(task)
 
-    def task_ended(self, job: Job, task: int, executor: Executor) -> None:
+    def task_ended(self, job: QueryJob, task: int, executor: ExecutorProcess) -> None:
         self._parts.board.release(executor.number, load_s(job, task, executor))
         for output in job.plan.outputs[task]:
             elsewhere: dict[int, list[int]] = {}
@@ -106,11 +106,11 @@ class BindDispatcher:
         return
 
 
-class RoundCalls:
+class RoundDispatcher:
     """Counts queries for an ``allocate`` scheduler and asks it at every round."""
 
-    def __init__(self, parts: Parts, dispatcher: BindDispatcher) -> None:
-        self._rounds = Rounds(parts.system, parts.scheduler, parts.prepared)
+    def __init__(self, parts: EngineParts, dispatcher: BindDispatcher) -> None:
+        self._rounds = SchedulerRounds(parts.system, parts.scheduler, parts.prepared)
         self._totals = no_totals(parts.system)
         self._parts, self._dispatcher = parts, dispatcher
         parts.env.process(self._ask())
@@ -118,7 +118,7 @@ class RoundCalls:
     def arrived(self, query: int) -> None:
         self._totals.offered[query] += 1
 
-    def completed(self, job: Job, executor: Executor) -> None:
+    def completed(self, job: QueryJob, executor: ExecutorProcess) -> None:
         """``job`` is complete; all its tasks ran on ``executor``."""
         service_s = 0.0
         for start_s, end_s, members in zip(job.start_s, job.end_s, job.members, strict=True):

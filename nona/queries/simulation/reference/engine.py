@@ -15,22 +15,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nona.core.arrays import Floats
-from nona.queries.schedulers.base import NetworkView, Prepared, Scheduler, View
+from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables, SystemView
 from nona.queries.simulation.batching import no_batch_sizes
-from nona.queries.simulation.collected import PARTS, Collector, Progress, busy_shares
+from nona.queries.simulation.collected import PARTS, JobCollector, RunProgress, busy_shares
 from nona.queries.simulation.records import RawRun
 from nona.queries.simulation.reference.batches import make_executors
-from nona.queries.simulation.reference.bind import BindDispatcher, Dispatcher, Parts, RoundCalls
-from nona.queries.simulation.reference.executors import Executor, LoadBoard, Surroundings, busy_and_work
-from nona.queries.simulation.reference.jobs import NO_PARTS, Job, Trace, parts_of_bound, parts_of_picked
+from nona.queries.simulation.reference.bind import BindDispatcher, Dispatcher, EngineParts, RoundDispatcher
+from nona.queries.simulation.reference.executors import (
+    ExecutorProcess,
+    LoadBoard,
+    Surroundings,
+    busy_and_work,
+)
+from nona.queries.simulation.reference.jobs import (
+    NO_PARTS,
+    JobIntervals,
+    QueryJob,
+    parts_of_bound,
+    parts_of_picked,
+)
 from nona.queries.simulation.reference.kernel import ARRIVAL, Environment, Process, content_key
-from nona.queries.simulation.reference.links import Link, make_link
+from nona.queries.simulation.reference.links import SimulatedLink, make_link
 from nona.queries.simulation.reference.pick import PickDispatcher
 from nona.queries.simulation.sizes import RunSize
 from nona.queries.simulation.workload import Workload, make_plan
 from nona.queries.system import System
 
-Report = Callable[[Progress], None]
+Report = Callable[[RunProgress], None]
 HAND_OVER = 4096  # arrivals between two hand-overs to the collector
 
 
@@ -43,18 +54,23 @@ class SimPyRun:
     """
 
     def __init__(
-        self, system: System, scheduler: Scheduler, prepared: Prepared, size: RunSize, report: Report | None
+        self,
+        system: System,
+        scheduler: Scheduler,
+        prepared: SchedulerTables,
+        size: RunSize,
+        report: Report | None,
     ) -> None:
         self.system, self.size, self.report = system, size, report
         self.env = Environment()
         self.picks = scheduler.picks
         self._make_parts(scheduler, prepared, Workload(system, size.replication, prepared.uniforms_per_job))
-        self.collector = Collector(system, size, report is not None)
+        self.collector = JobCollector(system, size, report is not None)
         self.handed = 0  # arrivals handed over
         self.new_query, self.new_s = list[int](), list[float]()
         self.done_number, self.done_s, self.done_parts_s = list[int](), list[float](), list[float]()
         self.marks, self.traced = [*size.marks().tolist(), -1], set(size.traced().tolist())
-        self.open_at, self.traces = list[int](), list[Trace]()
+        self.open_at, self.traces = list[int](), list[JobIntervals]()
         self.open_jobs, self.unmeasured = 0, size.jobs  # measured jobs that are not complete
         self.area_s = self.area_since_s = self.area_before_s = self.window_area_s = self.last_s = 0.0
         self.busy_at: list[tuple[Floats, Floats]] = []
@@ -64,17 +80,17 @@ class SimPyRun:
         self.batch_sizes = no_batch_sizes(system)
         self.finished = False
 
-    def _make_parts(self, scheduler: Scheduler, prepared: Prepared, workload: Workload) -> None:
+    def _make_parts(self, scheduler: Scheduler, prepared: SchedulerTables, workload: Workload) -> None:
         env, system, streams = self.env, self.system, workload.streams
         board = LoadBoard(system.executors, system.servers, scheduler.sees_loads)
         around = Surroundings(env, system, self.size.run_on, board, self._task_ended)
         self.executors = make_executors(around, streams, self._step_started)
         self.link = make_link(env, system, streams)
         look = _viewer(system, scheduler, board, self.link)
-        parts = Parts(env, system, scheduler, prepared, self.executors, self.link, board, look)
+        parts = EngineParts(env, system, scheduler, prepared, self.executors, self.link, board, look)
         self.binds = BindDispatcher(parts)
         self.dispatcher: Dispatcher = PickDispatcher(parts, streams) if self.picks else self.binds
-        self.rounds = RoundCalls(parts, self.binds) if scheduler.kind == "allocate" else None
+        self.rounds = RoundDispatcher(parts, self.binds) if scheduler.kind == "allocate" else None
         self.parts_of = parts_of_picked if self.picks else parts_of_bound
         env.process(self._arrivals(workload, scheduler.takes_lists))
 
@@ -99,9 +115,9 @@ class SimPyRun:
             if number > self.size.last and self.size.too_long(number, arrival_s - self.last_s):
                 self.finished = True
                 return
-            self._arrive(Job(self.env, number, query, plans[query], arrival_s, draws), uniforms)
+            self._arrive(QueryJob(self.env, number, query, plans[query], arrival_s, draws), uniforms)
 
-    def _arrive(self, job: Job, uniforms: Any) -> None:
+    def _arrive(self, job: QueryJob, uniforms: Any) -> None:
         now, number = self.env.now, job.number
         self._count(1)
         if number == self.marks[len(self.open_at)]:
@@ -111,7 +127,7 @@ class SimPyRun:
         if self.rounds is not None:
             self.rounds.arrived(job.query)
         if number in self.traced:
-            job.trace = Trace()
+            job.trace = JobIntervals()
             self.traces.append(job.trace)
         self.dispatcher.admit(job, uniforms)
         self.dispatcher.settled(self.open_jobs)
@@ -141,11 +157,11 @@ class SimPyRun:
         now = self.env.now
         return busy_and_work(self.executors, now)[0], self.link.busy_and_work(now)[0]
 
-    def _step_started(self, first: Job, members: int) -> None:
+    def _step_started(self, first: QueryJob, members: int) -> None:
         if self.batch_sizes is not None and self.size.first <= first.number <= self.size.last:
             self.batch_sizes[first.query, members] += 1
 
-    def _task_ended(self, jobs: list[Job], task: int, executor: Executor) -> None:
+    def _task_ended(self, jobs: list[QueryJob], task: int, executor: ExecutorProcess) -> None:
         for job in jobs:
             self.dispatcher.task_ended(job, task, executor)
         for job in jobs:
@@ -157,7 +173,7 @@ class SimPyRun:
         if not self.finished:
             self.dispatcher.settled(self.open_jobs)
 
-    def _complete(self, job: Job, task: int) -> None:
+    def _complete(self, job: QueryJob, task: int) -> None:
         self.class_completed[job.query] += 1
         self.class_work_s[job.query] += job.load_s()
         self.class_bytes[job.query] += job.sent_bytes
@@ -217,15 +233,17 @@ class SimPyRun:
         )
 
 
-def _viewer(system: System, scheduler: Scheduler, board: LoadBoard, link: Link) -> Callable[[], View]:
-    """A function that gives the view now, with network fields above the declared level ``nan``.
+def _viewer(
+    system: System, scheduler: Scheduler, board: LoadBoard, link: SimulatedLink
+) -> Callable[[], SystemView]:
+    """Return a function that gives the view now, with network fields above the declared level ``nan``.
 
     A scheduler that does not read queues finds −1 as every queue length and ``nan`` as backlog.
     """
     level, hidden = scheduler.network_view, math.nan
     reads = scheduler.sees_loads
     cards = scheduler.picks and level >= NetworkView.N3
-    view = View(
+    view = SystemView(
         executor_server=_frozen(system.executor_server),
         executor_class=_frozen(system.executor_class),
         queue_length=board.queue_length if reads else _frozen(np.full(system.executors, -1)),
@@ -238,7 +256,7 @@ def _viewer(system: System, scheduler: Scheduler, board: LoadBoard, link: Link) 
         card_bytes_s=board.card_bytes_s if cards else _frozen(np.full(2 * system.servers, hidden)),
     )
 
-    def look() -> View:
+    def look() -> SystemView:
         if level < NetworkView.N2:
             return view  # its arrays are the board's own
         return view._replace(

@@ -13,14 +13,14 @@ import numpy as np
 
 from nona.core.arrays import Floats
 from nona.queries.simulation.records import TaskInterval
-from nona.queries.simulation.reference.jobs import Job
+from nona.queries.simulation.reference.jobs import QueryJob
 from nona.queries.simulation.reference.kernel import BACKGROUND, TASK_END, Environment, Process, content_key
 from nona.queries.system import System
 
 TICK_S = 1e-12
 
-Item = tuple[Job | None, int, float]  # a task of a job; or no job, and the seconds of background
-OnEnd = Callable[[list[Job], int, "Executor"], None]  # jobs of the step, task
+Item = tuple[QueryJob | None, int, float]  # a task of a job; or no job, and the seconds of background
+OnEnd = Callable[[list[QueryJob], int, "ExecutorProcess"], None]  # jobs of the step, task
 
 
 class LoadBoard:
@@ -30,7 +30,7 @@ class LoadBoard:
     that waits or runs there. ``backlog_s`` (E,) adds up their modelled times (of background: the mean), in
     whole picoseconds, so that equal loads are equal, whatever came before. ``free`` counts the executors
     with nothing, ``freed`` holds those of them whose background has ended since the last decision.
-    ``card_bytes_s``: see :class:`~nona.queries.schedulers.base.View`.
+    ``card_bytes_s``: see :class:`~nona.queries.schedulers.base.SystemView`.
     """
 
     def __init__(self, executors: int, servers: int, is_read: bool) -> None:
@@ -70,7 +70,7 @@ class Surroundings(NamedTuple):
     on_end: OnEnd
 
 
-class Executor:
+class ExecutorProcess:
     """One executor, and the process that serves its queue.
 
     ``free_s``: when what it has started ends; ``since_s``: start of the busy period; ``closed_s``: length of
@@ -94,14 +94,14 @@ class Executor:
         env.process(self._serve())
         env.process(self._background(background))
 
-    def join(self, job: Job | None, task: int = 0, service_s: float = 0.0) -> None:
+    def join(self, job: QueryJob | None, task: int = 0, service_s: float = 0.0) -> None:
         """A task, all of whose inputs are here, or background stands in the queue from now on."""
         self._queue.append((job, task, service_s))
         if not self._joined.triggered:
             self._joined.succeed()
 
     def _serve(self) -> Process:
-        last: Job | None = None  # whose task has just ended here
+        last: QueryJob | None = None  # whose task has just ended here
         while True:
             if not self._queue:
                 last, self._joined = None, self.env.event()
@@ -110,12 +110,12 @@ class Executor:
             last, task, service_s = self._in_service
             yield from self._run(last, task) if last else self._run_background(service_s)
 
-    def _next_place(self, last: Job | None) -> int:
+    def _next_place(self, last: QueryJob | None) -> int:
         """Run-on: the first ready task of the job that has just run here goes before all others."""
         own = (place for place, item in enumerate(self._queue) if item[0] is last)
         return next(own, 0) if last and self.run_on else 0
 
-    def _run(self, job: Job, task: int) -> Process:
+    def _run(self, job: QueryJob, task: int) -> Process:
         service_s = job.plan.times[self.kind][task]
         if job.draws is not None:
             service_s *= job.draws[task]
@@ -171,6 +171,6 @@ class Executor:
         return self.work_s - max(0.0, self.free_s - now)
 
 
-def busy_and_work(executors: list[Executor], now: float) -> tuple[Floats, Floats]:
+def busy_and_work(executors: list[ExecutorProcess], now: float) -> tuple[Floats, Floats]:
     """(E,) Busy seconds, and seconds of service done, of every executor from 0 to ``now``."""
     return np.array([x.busy_until(now) for x in executors]), np.array([x.work_until(now) for x in executors])

@@ -19,17 +19,17 @@ from nona.queries.simulation.reference.kernel import DELIVERY, Environment, cont
 from nona.queries.simulation.workload import Output, QueryPlan
 
 
-class Place(Protocol):
+class JobExecutor(Protocol):
     """An executor as its jobs know it."""
 
     server: int
     kind: int  # executor class
 
-    def join(self, job: Job, task: int) -> None:
+    def join(self, job: QueryJob, task: int) -> None:
         """Put a task whose inputs are there into the queue."""
 
 
-class Trace:
+class JobIntervals:
     """Intervals of one job, recorded while it runs."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Trace:
         self.messages: list[MessageInterval] = []
 
 
-class Job:
+class QueryJob:
     """One query in the system.
 
     By task: ``missing`` inputs, which are not on its server yet; ``executor``, where it runs; ``joined_s``,
@@ -70,7 +70,7 @@ class Job:
         self.env, self.number, self.query, self.plan = env, number, query, plan
         self.arrival_s, self.draws = arrival_s, draws
         self.missing = plan.inputs.copy()
-        self.executor: list[Place] = []
+        self.executor: list[JobExecutor] = []
         self.last_message, self.message_s = [0] * plan.tasks, [0.0] * plan.tasks
         self.joined_s, self.start_s = [0.0] * plan.tasks, [0.0] * plan.tasks
         self.end_s, self.picked_s = [0.0] * plan.tasks, [0.0] * plan.tasks
@@ -80,7 +80,7 @@ class Job:
         self.unfinished = plan.predecessors.copy()
         self.messages: dict[tuple[int, int], Any] = {}
         self.running = 0
-        self.trace: Trace | None = None
+        self.trace: JobIntervals | None = None
 
     def join(self, task: int) -> None:
         """``task`` has all its inputs."""
@@ -124,7 +124,7 @@ NO_PARTS: JctParts = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 IsolatedS = Callable[[Output, int, int], float]  # of a message between two servers
 
 
-def parts_of_bound(job: Job, task: int, isolated_s: IsolatedS) -> JctParts:
+def parts_of_bound(job: QueryJob, task: int, isolated_s: IsolatedS) -> JctParts:
     """Parts of a job whose tasks were bound at its arrival; ``task`` is the one that completed it.
 
     The last cause of a task is the end of the task that made its last input: on the same server the
@@ -157,7 +157,7 @@ def parts_of_bound(job: Job, task: int, isolated_s: IsolatedS) -> JctParts:
         task = source
 
 
-def parts_of_picked(job: Job, task: int, isolated_s: IsolatedS) -> JctParts:
+def parts_of_picked(job: QueryJob, task: int, isolated_s: IsolatedS) -> JctParts:
     """Parts of a job whose tasks were picked once their predecessors were complete.
 
     The last cause of a task is the predecessor that ended last (the least number among equals); it
@@ -191,7 +191,7 @@ def parts_of_picked(job: Job, task: int, isolated_s: IsolatedS) -> JctParts:
         task = before
 
 
-def _own_s(job: Job, task: int, begin_s: float, end_s: float) -> float:
+def _own_s(job: QueryJob, task: int, begin_s: float, end_s: float) -> float:
     """Seconds within which the executor of a task runs others of its job."""
     own = 0.0
     if end_s > begin_s:

@@ -27,7 +27,7 @@ import simpy
 from nona.core.arrays import Floats
 from nona.core.random_streams import RandomStreams
 from nona.queries.simulation.records import MessageInterval
-from nona.queries.simulation.reference.jobs import Job
+from nona.queries.simulation.reference.jobs import QueryJob
 from nona.queries.simulation.reference.kernel import (
     DELIVERY,
     HOP,
@@ -41,7 +41,7 @@ from nona.queries.simulation.workload import Output, link_background
 from nona.queries.system import System
 
 
-class Lane:
+class FifoLink:
     """A link that serves first come, first served, with its background. Work is in seconds: bytes / capacity.
 
     It has no events of its own: when a message joins, all that stands before it is known, so its end is too.
@@ -112,7 +112,7 @@ class Message:
     )  # fmt: skip
 
     def __init__(
-        self, job: Job, output: Output, places: Sequence[int], route: tuple[int, int], request_s: float
+        self, job: QueryJob, output: Output, places: Sequence[int], route: tuple[int, int], request_s: float
     ) -> None:
         self.job, self.output, self.places = job, output, list(places)
         self.source, self.destination = route
@@ -121,7 +121,7 @@ class Message:
         self.path: tuple[int, ...] = (0,)
 
     def key(self, kind: int, place: int) -> int:
-        """The content key of what it does, for the reader at a place."""
+        """Return the content key of what it does, for the reader at a place."""
         return content_key(kind, self.job.number, self.output.numbers[place])
 
     def record(self) -> None:
@@ -135,10 +135,12 @@ class Message:
             )
 
 
-class Link(Protocol):
+class SimulatedLink(Protocol):
     """Interface of the link to the engine, or of all links together (L of them, in order)."""
 
-    def send(self, job: Job, output: Output, places: Sequence[int], source: int, destination: int) -> Message:
+    def send(
+        self, job: QueryJob, output: Output, places: Sequence[int], source: int, destination: int
+    ) -> Message:
         """Take the message that carries ``output`` from server ``source`` to ``destination``.
 
         ``places`` are those of its targets in the output; the first decides the message's order in
@@ -168,7 +170,7 @@ class Link(Protocol):
         all it sent crossed the one link."""
 
 
-def make_link(env: Environment, system: System, streams: RandomStreams) -> Link:
+def make_link(env: Environment, system: System, streams: RandomStreams) -> SimulatedLink:
     if system.discipline == "fifo":
         return FifoLinks(env, system, streams)
     ((name, stream),) = system.link_streams
@@ -225,7 +227,7 @@ class FifoLinks(_Deliveries):
         self.topology = system.topology
         self.capacity: list[float] = system.link_capacity.tolist()
         self.lanes = [
-            Lane(link_background(stream, streams, name, capacity))
+            FifoLink(link_background(stream, streams, name, capacity))
             for (name, stream), capacity in zip(system.link_streams, self.capacity, strict=True)
         ]
         self._paths: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -233,7 +235,7 @@ class FifoLinks(_Deliveries):
         self._crossed = np.zeros((len(system.queries), len(self.lanes) + 1))
 
     def path(self, source: int, destination: int) -> tuple[int, ...]:
-        """The links between two servers."""
+        """Return the links between two servers."""
         if self.topology is None:
             return (0,)
         route = (source, destination)
@@ -245,7 +247,9 @@ class FifoLinks(_Deliveries):
         slowest = min(self.capacity[link] for link in self.path(source, destination))
         return output.size_bytes / slowest + self.latency_s
 
-    def send(self, job: Job, output: Output, places: Sequence[int], source: int, destination: int) -> Message:
+    def send(
+        self, job: QueryJob, output: Output, places: Sequence[int], source: int, destination: int
+    ) -> Message:
         now, size = self.env.now, output.size_bytes
         message = Message(job, output, places, (source, destination), now)
         message.path = self.path(source, destination)
@@ -308,7 +312,9 @@ class SharedLink(_Deliveries):
             yield self.env.at(arrival_s, content_key(LINK_BACKGROUND))
             self._add(work_s, content_key(LINK_BACKGROUND, number), None)
 
-    def send(self, job: Job, output: Output, places: Sequence[int], source: int, destination: int) -> Message:
+    def send(
+        self, job: QueryJob, output: Output, places: Sequence[int], source: int, destination: int
+    ) -> Message:
         self.reserved_s = max(self.reserved_s, self.env.now) + output.work_s
         job.sent_bytes += output.size_bytes
         message = Message(job, output, places, (source, destination), self.env.now)

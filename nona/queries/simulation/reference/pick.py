@@ -15,9 +15,9 @@ from nona.core.errors import SimulationError
 from nona.core.random_streams import RandomStreams
 from nona.queries.schedulers.base import NetworkView, Ready, card_rate
 from nona.queries.simulation.batching import batch_keys, step_rule
-from nona.queries.simulation.reference.bind import Parts, load_s
-from nona.queries.simulation.reference.executors import Executor
-from nona.queries.simulation.reference.jobs import Job
+from nona.queries.simulation.reference.bind import EngineParts, load_s
+from nona.queries.simulation.reference.executors import ExecutorProcess
+from nona.queries.simulation.reference.jobs import QueryJob
 from nona.queries.simulation.reference.kernel import HANDED, WAKE, content_key
 
 
@@ -25,7 +25,7 @@ from nona.queries.simulation.reference.kernel import HANDED, WAKE, content_key
 class _Entry:
     """A ready task: since when, where its last predecessor ran, and which tasks became ready with it."""
 
-    job: Job
+    job: QueryJob
     task: int
     since_s: float
     home: int
@@ -48,7 +48,7 @@ class ReadyList:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def enter(self, job: Job) -> None:
+    def enter(self, job: QueryJob) -> None:
         """Give the job's tasks their part of ``places``: that of a job which has left, or a new one."""
         tasks, left = job.plan.tasks, self._left.setdefault(job.plan.tasks, [])
         if left:
@@ -59,14 +59,14 @@ class ReadyList:
                 self.places = np.concatenate([self.places, np.full(self._used, -1)])
         self.places[job.base : job.base + tasks] = -1
 
-    def leave(self, job: Job) -> None:
+    def leave(self, job: QueryJob) -> None:
         self._left[job.plan.tasks].append(job.base)
 
-    def append(self, job: Job, tasks: list[int], now: float, home: int) -> None:
+    def append(self, job: QueryJob, tasks: list[int], now: float, home: int) -> None:
         """These tasks have become ready together; ``home`` is where their last predecessor ran."""
         self._entries += [_Entry(job, task, now, home, tasks[0], len(tasks)) for task in tasks]
 
-    def remove(self, place: int, keys: list[list[int]], most: int) -> list[tuple[Job, int]]:
+    def remove(self, place: int, keys: list[list[int]], most: int) -> list[tuple[QueryJob, int]]:
         """Take out entry ``place`` and then, from the first on, equal tasks (by ``keys``) up to ``most``."""
         first = self._entries.pop(place)
         key = keys[first.job.query][first.task]
@@ -128,7 +128,7 @@ class PickDispatcher:
     largest batch, and starts when the inputs of all are there.
     """
 
-    def __init__(self, parts: Parts, streams: RandomStreams) -> None:
+    def __init__(self, parts: EngineParts, streams: RandomStreams) -> None:
         self._parts, self._board, self._ready = parts, parts.board, ReadyList()
         self._promises_cards = parts.scheduler.network_view >= NetworkView.N3
         self._has_background = parts.system.background_compute.rate > 0
@@ -140,13 +140,13 @@ class PickDispatcher:
         self._out = np.zeros(2, dtype=np.int64)
         self._wake_s, self._open_jobs = math.inf, 0
 
-    def admit(self, job: Job, uniforms: Any) -> None:
+    def admit(self, job: QueryJob, uniforms: Any) -> None:
         job.executor = [self._parts.executors[0]] * job.plan.tasks  # the true one is set when picked
         job.draw = float(uniforms[0]) if len(uniforms) else 0.0
         self._ready.enter(job)
         self._ready.append(job, list(job.plan.sources), self._parts.env.now, -1)
 
-    def task_ended(self, job: Job, task: int, executor: Executor) -> None:
+    def task_ended(self, job: QueryJob, task: int, executor: ExecutorProcess) -> None:
         self._board.release(executor.number, load_s(job, task, executor))
         if self._promises_cards:
             self._promise_cards(job, task, executor, -1.0)
@@ -187,7 +187,7 @@ class PickDispatcher:
         for job, task in members:
             self._hand_over(job, task, executor)
 
-    def _hand_over(self, job: Job, task: int, executor: Executor) -> None:
+    def _hand_over(self, job: QueryJob, task: int, executor: ExecutorProcess) -> None:
         parts, number = self._parts, executor.number
         job.executor[task] = executor
         self._ready.places[job.base + task] = number
@@ -202,7 +202,7 @@ class PickDispatcher:
         else:
             self._fetch(job, task)
 
-    def _promise_cards(self, job: Job, task: int, executor: Executor, sign: float) -> None:
+    def _promise_cards(self, job: QueryJob, task: int, executor: ExecutorProcess, sign: float) -> None:
         """Add (1) or take off (−1) the rates of the task's inputs from other servers."""
         rates, there = self._board.card_bytes_s, executor.server
         seconds = job.plan.times[executor.kind][task]
@@ -213,7 +213,7 @@ class PickDispatcher:
                 rates[there] += rate
                 rates[len(rates) // 2 + here] += rate
 
-    def _fetch(self, job: Job, task: int) -> None:
+    def _fetch(self, job: QueryJob, task: int) -> None:
         """The executor has the task: send for its inputs."""
         job.picked_s[task] = self._parts.env.now
         there, link = job.executor[task].server, self._parts.link

@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 from nona.core.units import format_number
 from nona.scenario.serverless import LATE
-from nona.serverless.policies.base import Ask
+from nona.serverless.policies.base import WaitingQueue
 from nona.serverless.policies.esg.policy import EsgPlanner
-from nona.serverless.policies.esg.tables import Tables
+from nona.serverless.policies.esg.tables import GroupTables
 
 SHOWN = 12  # configurations that a row names
 
 
-class Row(NamedTuple):
+class ExtensionRow(NamedTuple):
     """Extensions of one path that were looked at in a step, cheapest first.
 
     ``opened``: the configuration that went on the heap, −1 for none.
@@ -37,7 +37,7 @@ class Row(NamedTuple):
     cost_cuts: int
 
 
-class Step(NamedTuple):
+class HeapStep(NamedTuple):
     """One path off the heap.
 
     ``path``: its configurations; ``t_low_s``, ``rsc_low_usd``: no completion is faster, or cheaper;
@@ -51,22 +51,22 @@ class Step(NamedTuple):
     t_low_s: float
     rsc_low_usd: float
     best: int
-    deeper: Row | None
-    beside: Row
+    deeper: ExtensionRow | None
+    beside: ExtensionRow
     bound_usd: float
     bound_fell: bool
 
 
 @dataclass(frozen=True)
-class Trace:
+class SearchTrace:
     """A search: its first steps, their number, and sums over all of them.
 
     ``start`` is the row before the first step. ``paths``, ``cost_usd``, ``time_s``: the answer; empty if
     no path is in time.
     """
 
-    start: Row | None
-    steps: tuple[Step, ...]
+    start: ExtensionRow | None
+    steps: tuple[HeapStep, ...]
     step_count: int
     looked: int
     opened: int
@@ -77,7 +77,7 @@ class Trace:
     time_s: tuple[float, ...]
 
 
-def trace(tables: Tables, limit_s: float, k: int, most: int = 60) -> Trace:
+def trace(tables: GroupTables, limit_s: float, k: int, most: int = 60) -> SearchTrace:
     """Search as :mod:`~nona.serverless.policies.esg.searches` does, and keep the first ``most`` steps."""
     return _Search(tables, limit_s + tables.grace_s, k).run(most)
 
@@ -85,7 +85,7 @@ def trace(tables: Tables, limit_s: float, k: int, most: int = 60) -> Trace:
 class _Search:
     """The state of one search; entries of the heap are (rscLow, tLow, code, function, rank)."""
 
-    def __init__(self, tables: Tables, limit: float, k: int) -> None:
+    def __init__(self, tables: GroupTables, limit: float, k: int) -> None:
         self.t, self.limit, self.k = tables, limit, k
         self.cost, self.time = tables.cost.tolist(), tables.time.tolist()
         self.number, self.unit = tables.number.tolist(), tables.unit.tolist()
@@ -97,9 +97,9 @@ class _Search:
         self.answered: set[int] = set()
         self.looked = self.opened = self.time_cuts = self.cost_cuts = 0
 
-    def run(self, most: int) -> Trace:
+    def run(self, most: int) -> SearchTrace:
         paths: list[tuple[float, float, int]] = []
-        steps: list[Step] = []
+        steps: list[HeapStep] = []
         count, start = 0, None
         if self.least_s[0] <= self.limit:
             self._note((self.fast_usd[0], self.least_s[0], self.fast_code[0]))
@@ -113,7 +113,7 @@ class _Search:
             count += 1
             if count <= most:
                 steps.append(step)
-        return Trace(
+        return SearchTrace(
             start,
             tuple(steps),
             count,
@@ -126,7 +126,7 @@ class _Search:
             tuple(time for _, time, _ in paths),
         )
 
-    def _step(self, answers: list[tuple[float, float, int]]) -> Step:
+    def _step(self, answers: list[tuple[float, float, int]]) -> HeapStep:
         low_usd, low_s, code, i, rank = heappop(self.heap)
         before = list(self.completions)
         cost, time = low_usd - self.least_usd[i + 1], low_s - self.least_s[i + 1]
@@ -140,7 +140,9 @@ class _Search:
         shorter = code - (self.number[i][rank] + 1) * self.unit[i]
         beside = self._open(i, rank + 1, cost - self.cost[i][rank], time - self.time[i][rank], shorter)
         path = self.t.path(code)[: i + 1]
-        return Step(path, low_s, low_usd, best, deeper, beside, self._bound_usd(), self.completions != before)
+        return HeapStep(
+            path, low_s, low_usd, best, deeper, beside, self._bound_usd(), self.completions != before
+        )
 
     def _bound_usd(self) -> float:
         return self.completions[-1][0] if len(self.completions) == self.k else float("inf")
@@ -155,7 +157,7 @@ class _Search:
         insort(self.completions, completion)
         del self.completions[self.k :]
 
-    def _open(self, i: int, rank: int, cost: float, time: float, code: int) -> Row:
+    def _open(self, i: int, rank: int, cost: float, time: float, code: int) -> ExtensionRow:
         """Put the first extension at ``rank`` or behind that no blade cuts on the heap."""
         cut: list[int] = []
         looked = cost_cuts = 0
@@ -181,7 +183,7 @@ class _Search:
         self.opened += opened >= 0
         self.time_cuts += len(cut)
         self.cost_cuts += cost_cuts
-        return Row(looked, opened, _first(cut), len(cut), cost_cuts)
+        return ExtensionRow(looked, opened, _first(cut), len(cut), cost_cuts)
 
 
 def _first(numbers: Sequence[int]) -> tuple[int, ...]:
@@ -214,14 +216,14 @@ class Explanation:
     share: float
     feasible: bool
     ranked: tuple[int, ...]
-    trace: Trace
+    trace: SearchTrace
     kept: tuple[int, ...]
     configurations: tuple[int, ...]
     every: int
     lines: tuple[str, ...]
 
 
-def explain(planner: EsgPlanner, ask: Ask, most_steps: int = MOST_STEPS) -> Explanation:
+def explain(planner: EsgPlanner, ask: WaitingQueue, most_steps: int = MOST_STEPS) -> Explanation:
     """Explain the answer of ``planner`` to ``ask``, with the first ``most_steps`` steps of its search.
 
     The steps are those of the compiled search, over the configurations that it keeps.
@@ -259,7 +261,7 @@ def explain(planner: EsgPlanner, ask: Ask, most_steps: int = MOST_STEPS) -> Expl
 
 
 def _group_line(
-    planner: EsgPlanner, ask: Ask, stages: tuple[int, ...], slack_s: float, limit_s: float
+    planner: EsgPlanner, ask: WaitingQueue, stages: tuple[int, ...], slack_s: float, limit_s: float
 ) -> str:
     names = planner.system.applications[ask.application].stage_names
     of = " → ".join(names[s] for s in stages)
@@ -268,7 +270,7 @@ def _group_line(
     return f"{what}; of {_left(planner, ask, slack_s)} {gets} {_ms(limit_s)}."
 
 
-def _left(planner: EsgPlanner, ask: Ask, slack_s: float) -> str:
+def _left(planner: EsgPlanner, ask: WaitingQueue, slack_s: float) -> str:
     """State the rest of the SLO, and, where it differs, the value that the search takes."""
     asked, counted = _ms(ask.slack_s), _ms(slack_s)
     if asked == counted:
@@ -279,7 +281,7 @@ def _left(planner: EsgPlanner, ask: Ask, slack_s: float) -> str:
 
 
 def _choice_lines(
-    planner: EsgPlanner, path: tuple[int, ...], tables: Tables, steps: Trace, limit_s: float
+    planner: EsgPlanner, path: tuple[int, ...], tables: GroupTables, steps: SearchTrace, limit_s: float
 ) -> tuple[str, ...]:
     space = planner.system.space
     first = space[path[0]].text
@@ -305,8 +307,8 @@ def _choice_lines(
     return tuple(lines)
 
 
-def _second_line(planner: EsgPlanner, steps: Trace) -> tuple[str, ...]:
-    """The second best first configuration, if there is one in time."""
+def _second_line(planner: EsgPlanner, steps: SearchTrace) -> tuple[str, ...]:
+    """Return the second best first configuration, if there is one in time."""
     if len(steps.paths) < 2:
         return ()
     (best_usd, cost), first = steps.cost_usd[:2], steps.paths[1][0]
@@ -323,7 +325,7 @@ def _thinned_line(kept: tuple[int, ...], all_of: tuple[int, ...]) -> tuple[str, 
     return (f"Searched are {of} configurations; the others cost no less and take no less time.",)
 
 
-def _work_line(steps: Trace, every: int) -> str:
+def _work_line(steps: SearchTrace, every: int) -> str:
     return (
         f"{steps.looked:,d} paths were examined and {steps.opened:,d} expanded; {every:,d} complete ones "
         f"exist. The time blade cut {steps.time_cuts:,d} extensions, the cost blade {steps.cost_cuts:,d}."

@@ -29,12 +29,12 @@ from typing import Any
 import numpy as np
 
 from nona.core.arrays import Floats
-from nona.core.options import Options, Setting
-from nona.core.registry import Look
+from nona.core.options import Options, PolicyOption
+from nona.core.registry import ChartStyle
 from nona.models.decomposition import VIRTUAL, decompose
 from nona.models.graph.dag import Dag
 from nona.scenario.serverless import LATE
-from nona.serverless.policies.base import Ask, Place, Plan, Policy
+from nona.serverless.policies.base import BatchPlan, ConfigurationPolicy, Place, WaitingQueue
 from nona.serverless.policies.choices import CarriedPlans, profile_s, profiled
 from nona.serverless.policies.esg.search import GroupSearch, Scratch, SearchResult
 from nona.serverless.sharing import holdable
@@ -92,7 +92,7 @@ def average_normalised_lengths(time_s: Floats) -> Floats:
 
 
 def distribute(dag: Dag, length: Floats, most: int = 3) -> SloShares:
-    """Groups of at most ``most`` stages and their shares, for stages of the lengths given.
+    """Return groups of at most ``most`` stages and their shares, for stages of the lengths given.
 
     >>> diamond = Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)])
     >>> shares = distribute(diamond, np.array([0.2, 0.4, 0.1, 0.3]))
@@ -110,7 +110,7 @@ def distribute(dag: Dag, length: Floats, most: int = 3) -> SloShares:
 
 
 def reduced(dag: Dag) -> Chain:
-    """The DAG as a chain of stages and pseudo-nodes. O(depth · (S + arcs) log S).
+    """Return the DAG as a chain of stages and pseudo-nodes. O(depth · (S + arcs) log S).
 
     >>> reduced(Dag.from_edges(5, [(0, 1), (0, 2), (1, 3), (3, 4), (2, 4)]))
     (0, Fork(branches=((1, 3), (2,))), 4)
@@ -121,7 +121,7 @@ def reduced(dag: Dag) -> Chain:
 
 
 def _reduced(whole: Dag, stages: list[int]) -> Chain:
-    """The chain of the DAG that ``stages`` span."""
+    """Return the chain of the DAG that ``stages`` span."""
     dag = _induced(whole, stages)
     decomposition = decompose(dag)
     chain: list[int | Fork] = []
@@ -248,7 +248,7 @@ class EsgPlanner:
         self._cost = profiled(system)[1]
         self._groups: dict[tuple[int, tuple[int, ...], int], GroupSearch] = {}
         self._enough: dict[tuple[int, int, int], float] = {}
-        self._answers: dict[tuple[int, int, int, float], Plan] = {}
+        self._answers: dict[tuple[int, int, int, float], BatchPlan] = {}
         self._holdable = holdable(system)
         self._holdable[system.space.smallest] = True
         for application, shares in enumerate(self.shares):
@@ -256,8 +256,8 @@ class EsgPlanner:
                 application, max(shares.group, key=len), self._sizes[0]
             )  # too large a group is refused
 
-    def plan(self, ask: Ask) -> Plan:
-        """The k best first configurations of paths in time; that of the fastest path if none is."""
+    def plan(self, ask: WaitingQueue) -> BatchPlan:
+        """Return the k best first configurations of paths in time; that of the fastest path if none is."""
         if self._carried is not None and ask.carried is not None:
             return self._carried.answer(ask, ask.carried)
         batch = self.batch_limit(ask.length)
@@ -274,11 +274,11 @@ class EsgPlanner:
         return answer
 
     def batch_limit(self, length: int) -> int:
-        """The largest batch size that ``length`` jobs fill; the smallest of all if they fill none."""
+        """Return the largest batch size that ``length`` jobs fill; the smallest of all if they fill none."""
         return self._sizes[max(0, bisect_right(self._sizes, length) - 1)]
 
     def group(self, application: int, stages: tuple[int, ...], batch: int) -> GroupSearch:
-        """The search over ``stages`` of an application for a queue that fills ``batch``."""
+        """Return the search over ``stages`` of an application for a queue that fills ``batch``."""
         key = (application, stages, batch)
         if key not in self._groups:
             system = self.system
@@ -291,7 +291,7 @@ class EsgPlanner:
             )
         return self._groups[key]
 
-    def limit_s(self, ask: Ask, slack_s: float) -> float:
+    def limit_s(self, ask: WaitingQueue, slack_s: float) -> float:
         """Seconds that the rest of the stage's group gets of ``slack_s``."""
         return slack_s * self._share[ask.application][ask.stage]
 
@@ -303,8 +303,8 @@ class EsgPlanner:
             answer = replace(group.search(inf, options.k), feasible=False)
         return answer
 
-    def rounded_s(self, ask: Ask, batch: int) -> float:
-        """The slack, rounded down, and no further apart than answers can differ."""
+    def rounded_s(self, ask: WaitingQueue, batch: int) -> float:
+        """Return the slack, rounded down, and no further apart than answers can differ."""
         slack_s = max(0.0, ask.slack_s)
         if self._carried is None:
             slack_s = min(slack_s, self.enough_s(ask, batch))
@@ -315,7 +315,7 @@ class EsgPlanner:
         step = self.options.slack_resolution
         return step * floor(slack_s / step + 1e-6) if step > 0 else slack_s
 
-    def enough_s(self, ask: Ask, batch: int) -> float:
+    def enough_s(self, ask: WaitingQueue, batch: int) -> float:
         """With more slack than this nothing changes."""
         key = (ask.application, ask.stage, batch)
         if key not in self._enough:
@@ -324,11 +324,11 @@ class EsgPlanner:
             self._enough[key] = longest_s / self._share[ask.application][ask.stage] + 2 * step
         return self._enough[key]
 
-    def stages(self, ask: Ask) -> tuple[int, ...]:
+    def stages(self, ask: WaitingQueue) -> tuple[int, ...]:
         """Return the asked stage and its successors in its group."""
         return self.shares[ask.application].group[ask.stage]
 
-    def _plan(self, ask: Ask, batch: int, slack_s: float) -> Plan:
+    def _plan(self, ask: WaitingQueue, batch: int, slack_s: float) -> BatchPlan:
         answer = self.cheapest(ask.application, self.stages(ask), batch, self.limit_s(ask, slack_s))
         looked, carry = answer.looked, None
         if self._carried is not None:
@@ -336,10 +336,12 @@ class EsgPlanner:
             looked += more
         ranked = tuple([path[0] for path in answer.paths])
         search_s = self.options.base_s + looked * self.options.step_s
-        return Plan(ranked, search_s, looked, carry)
+        return BatchPlan(ranked, search_s, looked, carry)
 
-    def _whole(self, ask: Ask, batch: int, slack_s: float, own: SearchResult) -> tuple[tuple[int, ...], int]:
-        """Configurations for all stages, planned now, and the paths looked at for the other groups."""
+    def _whole(
+        self, ask: WaitingQueue, batch: int, slack_s: float, own: SearchResult
+    ) -> tuple[tuple[int, ...], int]:
+        """Return configurations for all stages, planned now, and the paths looked at for the other groups."""
         shares = self.shares[ask.application]
         plan, looked = [self.system.space.smallest] * len(shares.group), 0
         inner = {s for stages in shares.group for s in stages[1:]}
@@ -361,7 +363,7 @@ def _build(system: ServerlessSystem, options: Mapping[str, Any]) -> EsgPlanner:
     return EsgPlanner(system, EsgOptions(**{field.name: options[field.name] for field in fields(EsgOptions)}))
 
 
-POLICY = Policy(
+POLICY = ConfigurationPolicy(
     name="esg",
     title="ESG",
     summary=(
@@ -376,31 +378,33 @@ POLICY = Policy(
     ),
     build=_build,
     settings={
-        "group": Setting(3, "Largest number of functions searched together.", least=1),
-        "k": Setting(
+        "group": PolicyOption(3, "Largest number of functions searched together.", least=1),
+        "k": PolicyOption(
             5,
             "Length of the configuration priority queue: first configurations that a search returns.",
             least=1,
         ),
-        "later_batches": Setting(
+        "later_batches": PolicyOption(
             "queue",
             "Batches planned for later stages: at most the current queue (queue), or any.",
             words=("queue", "any"),
         ),
-        "replan": Setting(
+        "replan": PolicyOption(
             True, "Search before every stage (true), or once before the first and keep its plan (false)."
         ),
-        "step_s": Setting(STEP_S, "Seconds charged per path examined; by default as measured on one core."),
-        "base_s": Setting(BASE_S, "Seconds charged per search in addition."),
-        "slack_resolution": Setting(
+        "step_s": PolicyOption(
+            STEP_S, "Seconds charged per path examined; by default as measured on one core."
+        ),
+        "base_s": PolicyOption(BASE_S, "Seconds charged per search in addition."),
+        "slack_resolution": PolicyOption(
             1e-3, "Seconds to which the slack is rounded down before a search; 0: not at all."
         ),
     },
-    look=Look("#6366f1", "solid", "circle"),
+    look=ChartStyle("#6366f1", "solid", "circle"),
 )
 
 
 def esg_planner(system: ServerlessSystem, options: Options) -> EsgPlanner:
-    """The planner, as the policy prepares it, for those who look into its search."""
+    """Return the planner, as the policy prepares it, for those who look into its search."""
     chosen = POLICY.chosen(options)
     return _build(POLICY.under(system, chosen), chosen)

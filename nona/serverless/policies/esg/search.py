@@ -18,8 +18,8 @@ import numpy as np
 from nona.core.arrays import Bools, Floats
 from nona.core.errors import SimulationError
 from nona.serverless.policies.esg.tables import (
+    GroupTables,
     Paths,
-    Tables,
     heap_for,
     make_tables,
     on_grid,
@@ -107,11 +107,11 @@ class GroupSearch:
         self._rounded = (time, on_grid(job_cost, kept)[0], kept)
         self.tables = make_tables(*self._rounded, grace_s=step * len(time_s))
         self.longest_s = self.tables.longest_s
-        self._thin: dict[int, Tables] = {}
+        self._thin: dict[int, GroupTables] = {}
         self._scratch = scratch or Scratch()
 
     def search(self, limit_s: float, k: int = 5) -> SearchResult:
-        """The ``k`` cheapest paths of at most ``limit_s`` seconds that begin differently; or fewer.
+        """Return the ``k`` cheapest paths of at most ``limit_s`` seconds that begin differently; or fewer.
 
         Raises ``SimulationError`` for ``k`` below 1, or more open paths than fit in memory.
         """
@@ -141,8 +141,8 @@ class GroupSearch:
             True,
         )
 
-    def searched(self, k: int) -> Tables:
-        """The tables over which a search for ``k`` paths goes."""
+    def searched(self, k: int) -> GroupTables:
+        """Return the tables over which a search for ``k`` paths goes."""
         if k not in self._thin:
             time_s, job_cost, usable = self._rounded
             kept = undominated(time_s, job_cost, usable, k)

@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nona.core.compiled.decorator import compiled
-from nona.serverless.policies.esg.tables import Heap, Path, Paths, Tables
+from nona.serverless.policies.esg.tables import GroupTables, Heap, Path, Paths
 
 
 @compiled
@@ -110,7 +110,7 @@ def drop_first(heap: Heap, size: int) -> int:
 DEPTH_BITS = 16  # a place in the tree is depth · 2^16 + rank
 
 
-class Counts(NamedTuple):
+class SearchCounts(NamedTuple):
     """Entries on the heap, known completions, extensions looked at."""
 
     size: int
@@ -120,7 +120,7 @@ class Counts(NamedTuple):
 
 @compiled
 def best_first(
-    f: Tables, limit_s: float, heap: Heap, completions: Paths, best: Paths
+    f: GroupTables, limit_s: float, heap: Heap, completions: Paths, best: Paths
 ) -> tuple[int, int, int]:
     """(paths found, looked at, opened), the paths in ``best``; −1 found when the heap is too small.
 
@@ -132,14 +132,14 @@ def best_first(
     complete = 0
     have = note(completions, 0, Path(f.fast_usd[0], f.least_s[0], f.fast_code[0]), f.unit[0])
     root = Path(0.0, 0.0, 0 * f.fast_code[0])  # its code has the type of all codes
-    counts = _open(f, limit_s, heap, completions, (0, 0, root), Counts(0, have, 0))
+    counts = _open(f, limit_s, heap, completions, (0, 0, root), SearchCounts(0, have, 0))
     opened, last = counts.size, len(f.choices) - 1
     while counts.size > 0 and complete < len(best.codes):
         if counts.size + 2 > len(heap.places):
             return -1, counts.looked, opened
         low = Path(heap.sums[0, 0], heap.sums[0, 1], heap.codes[0])
         place = heap.places[0]
-        counts = Counts(drop_first(heap, counts.size), counts.have, counts.looked)
+        counts = SearchCounts(drop_first(heap, counts.size), counts.have, counts.looked)
         i, rank = place >> DEPTH_BITS, place & ((1 << DEPTH_BITS) - 1)
         if i > 0 and begins_alike(best, complete, low.code, f.unit[0]) >= 0:
             continue
@@ -160,8 +160,13 @@ def best_first(
 
 @compiled
 def _open(
-    f: Tables, limit_s: float, heap: Heap, completions: Paths, start: tuple[int, int, Path], counts: Counts
-) -> Counts:
+    f: GroupTables,
+    limit_s: float,
+    heap: Heap,
+    completions: Paths,
+    start: tuple[int, int, Path],
+    counts: SearchCounts,
+) -> SearchCounts:
     """Put the first extension that no blade cuts on the heap.
 
     ``start``: the function to extend by, the rank to begin at, the path to extend.
@@ -186,4 +191,4 @@ def _open(
         have = note(completions, have, done, f.unit[0])
         size = push(heap, size, low, (i << DEPTH_BITS) + rank)
         break
-    return Counts(size, have, looked)
+    return SearchCounts(size, have, looked)

@@ -20,7 +20,7 @@ Number = TypeVar("Number", np.float64, np.int64)
 CODE_BITS = 62  # a path is written as one whole number
 
 
-class Tables(NamedTuple):
+class GroupTables(NamedTuple):
     """A group of n functions with at most M configurations each, in arrays.
 
     ``choices`` (n,): configurations of each function.
@@ -53,7 +53,7 @@ class Tables(NamedTuple):
         return float(sum(row[:n].max() for row, n in rows))
 
     def path(self, code: int) -> tuple[int, ...]:
-        """The configurations, by number, that a code stands for."""
+        """Return the configurations, by number, that a code stands for."""
         configurations = []
         for unit in self.unit.tolist():
             configurations.append(code // unit - 1)
@@ -61,7 +61,7 @@ class Tables(NamedTuple):
         return tuple(configurations)
 
 
-def make_tables(time_s: Floats, job_cost: Floats, usable: Bools, grace_s: float = 0.0) -> Tables:
+def make_tables(time_s: Floats, job_cost: Floats, usable: Bools, grace_s: float = 0.0) -> GroupTables:
     """Tables of a group; all arrays are (n, C).
 
     ``time_s``, ``job_cost``: seconds, and US dollars a job, of each function in each configuration, as
@@ -82,7 +82,7 @@ def make_tables(time_s: Floats, job_cost: Floats, usable: Bools, grace_s: float 
         fastest[j] = int(np.argmin(time_s[j, order]))
     unit = (c + 1) ** np.arange(n - 1, -1, -1, dtype=np.int64)
     stage = np.arange(n)
-    return Tables(
+    return GroupTables(
         choices=count,
         cost=cost,
         time=time,

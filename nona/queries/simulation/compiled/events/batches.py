@@ -226,7 +226,10 @@ def _run_on(s: State, e: int, last: int, now: float) -> bool:
 
 
 def _waits_here(s: State, e: int, place: int, key: int) -> int:
-    """The first task of that job which waits for the same executor (with this key, if any); −1: none."""
+    """Return the first task of that job which waits for the same executor (with this key, if any).
+
+    −1: none.
+    """
     ended = tasks_at(s, place)
     if ended.missing != STARTED or ended.executor != e:  # a job that has just arrived took the place
         return -1

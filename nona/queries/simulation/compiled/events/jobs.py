@@ -121,7 +121,7 @@ def _local_cause(s: State, place: int) -> int:
 
 
 def _latest_read(s: State, place: int) -> int:
-    """The input of the task at ``place`` that a message brought last."""
+    """Return the input of the task at ``place`` that a message brought last."""
     task = tasks_at(s, place)
     plan = plan_at(s, task.plan)
     for r in range(plan.read, plan.read_end):
@@ -131,7 +131,7 @@ def _latest_read(s: State, place: int) -> int:
 
 
 def _last_predecessor(s: State, place: int) -> int:
-    """The predecessor that ended last, of equal ones the least; −1: there is none."""
+    """Return the predecessor that ended last, of equal ones the least; −1: there is none."""
     task = tasks_at(s, place)
     base = jobs_at(s, task.slot).base
     plan = plan_at(s, task.plan)
@@ -290,7 +290,7 @@ def admit(s: State) -> int:
 
 
 def _take_slot(s: State, q: int) -> int:
-    """A place for a job of class ``q``: one that was left, or a new one."""
+    """Return a place for a job of class ``q``: one that was left, or a new one."""
     c = clock_at(s, 0)
     slot = free_slots_of(s)[q]
     if slot >= 0:

@@ -1,7 +1,7 @@
 """Links: one or a path of several, first come first served, or one that is shared.
 
 The rule is :func:`join_link`. It is written again, and not shared, in
-:class:`nona.queries.simulation.reference.links.Lane`: the two engines check each other, to the last bit.
+:class:`nona.queries.simulation.reference.links.FifoLink`: the two engines check each other, to the last bit.
 
 As in :mod:`nona.queries.simulation.reference.links`; ``flows`` is a heap of (tag, content key, message), the
 message of background being −1. The next departure is a number, not an event on the list.
@@ -142,7 +142,7 @@ def past_transfer_s(s: State, now: float) -> float:
 
 
 def path_link(s: State, stage: int, source: int, destination: int) -> int:
-    """The link at ``stage`` 0…4 of the path between two servers; −1 where it has none."""
+    """Return the link at ``stage`` 0…4 of the path between two servers; −1 where it has none."""
     if stage == 0:
         return int(out_link_of(s)[source])
     if stage == 4:
@@ -157,7 +157,7 @@ def path_link(s: State, stage: int, source: int, destination: int) -> int:
 
 
 def _next_stage(s: State, stage: int, source: int, destination: int) -> int:
-    """The first stage from ``stage`` on that has a link; 5 where there is none."""
+    """Return the first stage from ``stage`` on that has a link; 5 where there is none."""
     while stage < 5 and path_link(s, stage, source, destination) < 0:
         stage += 1
     return stage
@@ -323,7 +323,7 @@ def pending_s(s: State, now: float) -> float:
 
 
 def _rounded(s: State, terms: int) -> float:
-    """The sum of so many partials that do not overlap, the least first, rounded half to even."""
+    """Return the sum of so many partials that do not overlap, the least first, rounded half to even."""
     n = terms - 1
     high = float(partials_of(s)[n])
     low = 0.0

@@ -55,7 +55,7 @@ from nona.core.compiled.memory import (
     tables_i_of,
     tasks_at,
 )
-from nona.queries.schedulers.base import Ready, View
+from nona.queries.schedulers.base import Ready, SystemView
 from nona.queries.simulation.compiled.events.batches import decide, step_ended
 from nona.queries.simulation.compiled.events.bind import bind_tasks, hand_on
 from nona.queries.simulation.compiled.events.executors import join, proceed
@@ -108,11 +108,11 @@ def _queue_bytes(s: State, now: float) -> float:
     return float(total)
 
 
-def view_of(s: State) -> View:
+def view_of(s: State) -> SystemView:
     """Return the scheduler's view; fields above its level are ``nan``."""
     c = clock_at(s, 0)
     n = c.executors
-    return View(
+    return SystemView(
         executor_server_of(s)[:n],
         executor_class_of(s)[:n],
         queue_length_of(s)[:n],
@@ -127,7 +127,7 @@ def view_of(s: State) -> View:
 
 
 def ready_of(s: State, n: int, open_jobs: int) -> Ready:
-    """The list of ready tasks, ``n`` of them."""
+    """Return the list of ready tasks, ``n`` of them."""
     return Ready(
         n,
         ready_job_of(s)[:n],
@@ -149,7 +149,7 @@ Decide = Callable[..., Any]
 
 
 def _arrive(s: State, bind: Decide, pick: Decide) -> int:
-    """The next job of the feed arrives."""
+    """Return the next job of the feed arrives."""
     c = clock_at(s, 0)
     now = c.now_s
     row = c.feed_at
@@ -179,7 +179,7 @@ def _arrive(s: State, bind: Decide, pick: Decide) -> int:
 
 
 def _admitted(s: State) -> int:
-    """The decision about the job that has arrived stands in ``out``."""
+    """Return the decision about the job that has arrived stands in ``out``."""
     clock_at(s, 0).phase = NEXT_EVENT
     if not bind_tasks(s, clock_at(s, 0).admitted):
         return BAD_BIND
@@ -308,7 +308,7 @@ def _next_event(s: State, bind: Decide, pick: Decide) -> int:
 
 
 def _next_in_line(s: State, now: float) -> int:
-    """The first of the deliveries that came in their order."""
+    """Return the first of the deliveries that came in their order."""
     c = clock_at(s, 0)
     place = line_at(s, c.line_first).item
     c.line_first += 1

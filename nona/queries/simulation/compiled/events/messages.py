@@ -36,7 +36,7 @@ class Transfer(NamedTuple):
 
 
 def new_message(s: State, x: Transfer) -> int:
-    """A place in ``messages``; where tasks are picked, chained to its job."""
+    """Return a place in ``messages``; where tasks are picked, chained to its job."""
     c = clock_at(s, 0)
     place = c.free_message
     if place >= 0:
@@ -79,7 +79,10 @@ def free_messages(s: State, slot: int) -> None:
 
 
 def find_message(s: State, slot: int, output: int, destination: int) -> int:
-    """The message of a job that carries ``output`` to server ``destination``; −1: there is none yet."""
+    """Return the message of a job that carries ``output`` to server ``destination``.
+
+    −1: there is none yet.
+    """
     place = jobs_at(s, slot).message
     while place >= 0:
         m = messages_at(s, place)
@@ -90,7 +93,7 @@ def find_message(s: State, slot: int, output: int, destination: int) -> int:
 
 
 def number_of(s: State, place: int) -> int:
-    """The number of the message in its job: that of its first reader's input."""
+    """Return the number of the message in its job: that of its first reader's input."""
     return int(uses_at(s, messages_at(s, place).use).number)
 
 
