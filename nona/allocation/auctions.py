@@ -362,7 +362,7 @@ class Partial:
 
 
 def partial_allocation(bids: Bids) -> Partial:
-    """x = argmax Π V_i; job i keeps Π_{k≠i} V_k(x) / Π_{k≠i} V_k(best without i) ≤ 1 of its row.
+    """Maximise Π V_i; job i keeps Π_{k≠i} V_k(x) / Π_{k≠i} V_k(best without i) ≤ 1 of its row.
 
     Equal jobs are one class, which is solved for once; their shares are equal.
 

@@ -34,7 +34,7 @@ class NewtonBlocks(NamedTuple):
 
 
 def blocks(width: Floats, flat: Floats, line: Floats, slack: Floats, steep: Floats) -> NewtonBlocks:
-    """The blocks for (k, J) ``width``, ``line`` and (k,) ``flat``, ``slack`` = 1/``steep`` (0: no line).
+    """Return the blocks: (k, J) ``width``, ``line``; (k,) ``flat``, ``slack`` = 1/``steep`` (0: no line).
 
     Near an optimum ``width`` of shares inside and ``flat``, ``steep`` of active constraints grow without
     bound, and differences of such numbers would cancel. Lagrange's identity gives them as sums of squares of
@@ -132,7 +132,7 @@ class FaceProgram:
 
 
 def _form_of(program: Program) -> FaceProgram:
-    """The scaled tables of a program whose rows are all single jobs, of which one at least can run."""
+    """Return the scaled tables of a program whose rows are all single jobs, of which one at least can run."""
     space = program.space
     shape = (space.jobs, len(space.gpus))
     rate, gain, workers = np.zeros(shape), np.zeros(shape), np.ones(space.jobs)

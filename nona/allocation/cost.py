@@ -20,7 +20,7 @@ def _steps_per_price(problem: AllocationProblem, space: Polytope) -> Floats:
 
 
 def _ask_cost(problem: AllocationProblem, pack: bool) -> Allocation:
-    """max over F of Σ T x / cost_j."""
+    """Maximise Σ T x / cost_j over F."""
     space = space_of(problem, pack)
     if not space.able.any():
         return nothing(problem, space)

@@ -38,7 +38,7 @@ class Finish(NamedTuple):
         return self.remaining / (rho * self.isolated - self.elapsed)
 
     def least(self, prices: Floats, most: float) -> float:
-        """The ρ at which Σ price_i · needed_i(ρ) = most: no smaller ρ is possible if Σ price_i thr_i ≤ most.
+        """Return the least possible ρ: Σ price_i · needed_i(ρ) = most, as Σ price_i thr_i ≤ most.
 
         The sum falls and is convex in ρ, so Newton's method from the left rises to the root. It starts where
         one job's part alone is ``most``.
@@ -56,7 +56,7 @@ class Finish(NamedTuple):
 
 
 def _fairest_finish(problem: AllocationProblem, space: Polytope, isolated_rates: Floats) -> Allocation:
-    """min over F of max_i ρ_i, ρ_i = (t_i + rem_i/thr_i) / (C_i + rem_i/iso_i); weights are not used.
+    """Minimise max_i ρ_i over F, ρ_i = (t_i + rem_i/thr_i) / (C_i + rem_i/iso_i); weights are not used.
 
     At the largest ρ proved impossible so far, max λ with thr_i ≥ λ·needed_i(ρ) gives an allocation (an
     upper bound of ρ) and prices, which prove the next lower bound; at the optimum λ = 1.

@@ -50,7 +50,7 @@ def _pairs(problem: AllocationProblem, seed: int) -> list[Pair]:
 
 
 def _shares(problem: AllocationProblem, workers: Floats) -> Floats:
-    """x = N_j / (c · sf) for c combinations, each row divided by its sum if that is above 1."""
+    """Return x = N_j / (c · sf) for c combinations, each row divided by its sum if that is above 1."""
     shares: Floats = problem.gpus[None, :] / (len(workers) * workers[:, None])
     whole_time: Floats = np.maximum(1.0, shares.sum(axis=1, keepdims=True))
     return shares / whole_time

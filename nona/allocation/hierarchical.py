@@ -68,7 +68,7 @@ def fill(space: Polytope, units: Floats, workers: Floats, weigh: Weigh) -> Water
 
 
 def _within(space: Polytope, x: Floats) -> Floats:
-    """x without what a solver's tolerance lets it exceed: some allocation then gives the levels."""
+    """Return x without a solver's excess within its tolerance, so that an allocation gives the levels."""
     inside = np.clip(x, 0.0, 1.0)
     used = space.limit_matrix() @ inside / space.limits
     return inside / max(1.0, float(used.max()))

@@ -35,7 +35,7 @@ class PlacingJobs:
         return bool((self.free >= self.problem.workers[job]).any())
 
     def put(self, job: int, kind: int) -> None:
-        """The job takes GPUs of one type, all the time."""
+        """Give the job GPUs of one type, all the time."""
         self.types[job] = kind
         self.free[kind] -= self.problem.workers[job]
 

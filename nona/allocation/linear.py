@@ -76,7 +76,7 @@ def sharing_policy(
 
 
 def _fairest(problem: AllocationProblem, space: Polytope, rates: Floats) -> Allocation:
-    """max over F of min_i sf_i thr_i(x) / (w_i prop_i), both by ``rates``."""
+    """Maximise min_i sf_i thr_i(x) / (w_i prop_i) over F, both by ``rates``."""
     if not space.able.any():
         return nothing(problem, space)
     steps = problem.weights * _proportional_rates(problem, rates) / problem.workers
@@ -148,7 +148,7 @@ MAKESPAN = AllocationPolicy(
 
 
 def _ask_throughput_sum(problem: AllocationProblem, pack: bool) -> Allocation:
-    """max over F of Σ_i thr_i(x)."""
+    """Maximise Σ_i thr_i(x) over F."""
     space = space_of(problem, pack)
     if not space.able.any():
         return nothing(problem, space)

@@ -39,7 +39,7 @@ class Polytope:
 
     @property
     def variables(self) -> int:
-        """n."""
+        """The number n of columns."""
         return len(self.row)
 
     @property

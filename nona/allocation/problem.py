@@ -74,7 +74,7 @@ class AllocationProblem:
 
     @property
     def jobs(self) -> int:
-        """m."""
+        """The number m of jobs."""
         return len(self.names)
 
 

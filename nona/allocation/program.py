@@ -62,13 +62,13 @@ class Optimum:
 
 
 def max_min(space: Polytope, steps: Floats, floors: Floats | None = None) -> Program:
-    """max λ such that thr_i ≥ floor_i + λ·step_i."""
+    """Maximise λ such that thr_i ≥ floor_i + λ·step_i."""
     least = np.zeros(space.jobs) if floors is None else floors
     return Program(space, np.zeros(space.variables), least, np.where(space.able, steps, 0.0))
 
 
 def linear(space: Polytope, gains: Floats, floors: Floats | None = None) -> Program:
-    """max gains·x such that thr_i ≥ floor_i."""
+    """Maximise gains·x such that thr_i ≥ floor_i."""
     m = space.jobs
     return Program(space, gains, np.zeros(m) if floors is None else floors, np.zeros(m))
 

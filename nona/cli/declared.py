@@ -36,7 +36,7 @@ class Command(click.Command):
 
     @staticmethod
     def with_force(parameters: Sequence[click.Parameter]) -> list[click.Parameter]:
-        """The parameters, with ``--force`` before ``--json`` where one of them is a file that is written."""
+        """Return the parameters, with ``--force`` before ``--json`` where one of them is an output file."""
         if not any(isinstance(p.type, OutputFile) for p in parameters):
             return list(parameters)
         last = [p for p in parameters if p.name == "json"]
@@ -128,7 +128,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The names with their summaries, in full."""
+        """List the commands with their summaries, uncut."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.short_help or "") for name, command in self.commands.items()])
 

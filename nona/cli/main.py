@@ -107,7 +107,7 @@ COMMANDS = (
 )
 @click.version_option(__version__, message="nona %(version)s")
 def nona() -> None:
-    """The program; a command does the work."""
+    """Run the program; a command does the work."""
 
 
 for _command in COMMANDS:

@@ -18,7 +18,7 @@ from nona.core.units import Dimension, parse_quantity
 
 
 def share(option: str, text: str) -> float:
-    """A share strictly between 0 and 1, written as 0.99 or 99%.
+    """Parse a share strictly between 0 and 1, written as 0.99 or 99%.
 
     >>> share("--hit", "99%")
     0.99
@@ -70,7 +70,7 @@ class Whole(click.IntRange):
         return ""  # not in help: the bounds are those that anyone expects
 
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number; a usage error that names the option, the value and the bound for anything else."""
+        """Return the number; raise a usage error that names the option, the value and the bound."""
         try:
             number = int(value)
         except ValueError:

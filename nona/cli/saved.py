@@ -46,7 +46,7 @@ def save_item(folder: Path | None, name: str, result: RunResult, sources: Source
 
 
 def items(options: SavedListOptions) -> None:
-    """The items in which all words of the search are."""
+    """List the items that contain all words of the search."""
     emit(options, _store_at(options.store).listing(options.search), list_text)
 
 

@@ -59,6 +59,7 @@ _CHANGE_NOTHING = frozenset({"scenario", "workers", "html", "json", "no_ideal"})
 
 
 def allocate(arguments: AllocateOptions) -> None:
+    """Run ``nona training allocate``."""
     question = parse_question(_read(arguments.file, "Question", most=MAX_BYTES), str(arguments.file))
     options = {"space_sharing": True} if arguments.space_sharing else {}
     report = answer(question, arguments.policy, options)
@@ -68,6 +69,7 @@ def allocate(arguments: AllocateOptions) -> None:
 
 
 def simulate(arguments: SimulateTrainingOptions, scenario: Scenario, sources: Sources) -> None:
+    """Run ``nona training simulate``."""
     check_places(arguments.html)
     training_part(scenario)
     count = arguments.replications or scenario.simulation.replications
@@ -113,7 +115,7 @@ def _write_html(
     scenario: Scenario | None,
     report: TrainingReport | ElasticReport,
 ) -> None:
-    """The report as HTML if asked for; it notes that options override the scenario where they do."""
+    """Write the report as HTML if asked for; it notes which options override the scenario."""
     if options.html is None or scenario is None:
         return
     values = (value for name, value in vars(options).items() if name not in _CHANGE_NOTHING)
@@ -124,6 +126,7 @@ def _write_html(
 
 
 def elastic(arguments: ElasticOptions) -> None:
+    """Run ``nona training elastic``."""
     check_places(arguments.html)
     begin, scenario = ElasticRequest(), None
     if arguments.scenario is not None:
@@ -199,6 +202,7 @@ def _read(path: Path, what: str, remedy: str = "check the path", most: int = MOS
 
 
 def generate(arguments: GenerateOptions) -> None:
+    """Run ``nona training generate``."""
     if not 0 <= arguments.mean_gap <= MOST_SECONDS / arguments.jobs:
         raise SimulationError(
             f"--mean-gap {arguments.mean_gap:g} must be from 0 to {MOST_SECONDS / arguments.jobs:g} s for "
@@ -210,6 +214,7 @@ def generate(arguments: GenerateOptions) -> None:
 
 
 def switches(arguments: SwitchesOptions, scenario: Scenario, sources: Sources) -> None:
+    """Run ``nona training switches``."""
     line = ProgressReport(quiet=arguments.json)
     report = compare_switches(
         scenario,
@@ -224,4 +229,5 @@ def switches(arguments: SwitchesOptions, scenario: Scenario, sources: Sources) -
 
 
 def checkpoints(arguments: CheckpointOptions, scenario: Scenario, sources: Sources) -> None:
+    """Run ``nona training checkpoints``."""
     emit(arguments, checkpoint_report(scenario, sources), checkpoint_text)

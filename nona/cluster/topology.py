@@ -56,10 +56,12 @@ class Topology:
 
     @property
     def servers(self) -> int:
+        """The number of servers."""
         return len(self.rack)
 
     @property
     def links(self) -> int:
+        """The number of links."""
         return len(self.link_names)
 
     def path(self, source_server: int, destination_server: int) -> tuple[int, ...]:

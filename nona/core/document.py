@@ -80,7 +80,7 @@ class Document(BaseModel):
 
 
 def read_without(*keys: str) -> Callable[[object], object]:
-    """What a document needs to read those of earlier versions: ``keys`` that it has no more are left out."""
+    """Return a validator that leaves out ``keys`` which earlier versions wrote."""
 
     def kept(value: object) -> object:
         return {k: v for k, v in value.items() if k not in keys} if isinstance(value, dict) else value
@@ -100,6 +100,7 @@ class Estimate(Document):
 
     @property
     def half_width(self) -> float | None:
+        """Half the width of the interval; ``None`` where there is none."""
         return None if self.ci95 is None else (self.ci95[1] - self.ci95[0]) / 2
 
     def covers(self, value: float) -> bool:

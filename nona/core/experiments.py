@@ -177,6 +177,7 @@ class ProcessPool:
         self.close()
 
     def close(self) -> None:
+        """End the idle worker processes."""
         _end(self._idle)
         self._idle.clear()
 
@@ -294,7 +295,7 @@ def _end_with_parent() -> None:
 
 
 def _serve(connection: Connection) -> None:
-    """The worker: run what comes through the pipe until it ends."""
+    """Run what comes through the pipe until it ends: the main loop of a worker process."""
     threading.Thread(target=_end_with_parent, daemon=True, name="orphans").start()
     work: WorkerTask[Any, Any] | None = None
 

@@ -107,7 +107,7 @@ def figure(height: int = 320, legend: bool = True) -> go.Figure:
 
 
 def rule(chart: go.Figure, at: float, word: str, of: str = "y", anchor: str = "center") -> None:
-    """A dashed line across the chart at a value that counts (an SLO, a target), with its word.
+    """Draw a dashed line across the chart at a value that counts (an SLO, a target), with its label.
 
     ``anchor``: the side of a word above an upright line on which it meets the line.
     Draw it after the axis has its type: on a logarithmic one notes stand at the logarithm.
@@ -376,7 +376,7 @@ def _add(chart: go.Figure, dot: Dot, style: ChartStyle, axis: tuple[float | None
 def _mark(
     chart: go.Figure, dot: Dot, look: ChartStyle, hover: str, axis: tuple[float | None, bool, bool]
 ) -> None:
-    """A marker with its interval, which the ``axis`` (most, zero, log) cuts off."""
+    """Draw a marker with its interval, which the ``axis`` (most, zero, log) cuts off."""
     value, (most, zero, log) = dot.value or 0.0, axis
     span = list(dot.interval) if dot.interval is not None else [value, value]
     if not zero:

@@ -129,7 +129,7 @@ Refuse = Callable[[str], Exception]
 
 @dataclass(frozen=True, slots=True)
 class CsvFile:
-    """A file of CSV in UTF-8, its cells divided by commas, semicolons or tabs, as its first row has them.
+    r"""A file of CSV in UTF-8, its cells divided by commas, semicolons or tabs, as its first row has them.
 
     Where semicolons or tabs divide them, a comma within a number is a decimal one, as spreadsheets of many
     countries write it.
@@ -141,12 +141,12 @@ class CsvFile:
     ``strict``: True if quotes must be closed and stand alone.
     ``within_s``: seconds of processor time in which whoever asks must have taken all rows.
 
-    >>> list(CsvFile(b"a,b\\n\\n1,2\\n", "Table", ValueError).rows())
+    >>> list(CsvFile(b"a,b\n\n1,2\n", "Table", ValueError).rows())
     [(1, ['a', 'b']), (3, ['1', '2'])]
-    >>> list(CsvFile(b"a\\n1\\n", "Table", ValueError, most_rows=1).rows())
+    >>> list(CsvFile(b"a\n1\n", "Table", ValueError, most_rows=1).rows())
     Traceback (most recent call last):
     ValueError: Table: it has more than 1 rows; give fewer.
-    >>> [row for _, row in CsvFile(b"name;hours\\n# a, b\\na, b;2,5 h\\n", "Table", ValueError).rows()]
+    >>> [row for _, row in CsvFile(b"name;hours\n# a, b\na, b;2,5 h\n", "Table", ValueError).rows()]
     [['name', 'hours'], ['# a, b'], ['a, b', '2.5 h']]
     """
 
@@ -226,10 +226,10 @@ _HEAD_BYTES = 100_000  # in which the first row lies
 
 
 def _separator(data: bytes) -> str:
-    """The sign between cells: the most frequent one of the first row that is neither blank nor a comment.
+    r"""Return the delimiter of cells: the most frequent one of the first row that is no comment.
 
-    >>> [_separator(text) for text in (b"# a, b, c\\na;b\\n1,5;2\\n", b"a,b;c,d\\n", b"a\\tb\\n", b"a")]
-    [';', ',', '\\t', ',']
+    >>> [_separator(text) for text in (b"# a, b, c\na;b\n1,5;2\n", b"a,b;c,d\n", b"a\tb\n", b"a")]
+    [';', ',', '\t', ',']
     """
     rows = data[:_HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").splitlines()
     first = next((row for row in rows if row.strip() and not row.startswith(b"#")), b"")

@@ -24,7 +24,7 @@ def least(
     low: int = 0,
     beside: int = 0,
 ) -> Search:
-    """The least count in ``low`` + 1 … ``most`` that keeps a target; no count is asked for twice.
+    """Return the smallest count in ``low`` + 1 … ``most`` that keeps a target; each count is judged once.
 
     From ``start`` by steps of 1, 2, 4, … up or down, then by halves: few counts are tried where the answer
     is near, and about 2·log₂ of the distance otherwise. ``low`` is known not to keep.
@@ -71,7 +71,7 @@ def _bracketed(
     most: int,
     start: int,
 ) -> Search:
-    """A count that keeps while the one before it does not, or is ``low``."""
+    """Return a count that keeps while the one before it does not, or is ``low``."""
     step, high = 1, start
     if high <= low:
         return None
@@ -94,7 +94,7 @@ def _bracketed(
 
 
 def halfway(low: int, high: int) -> int | None:
-    """The count in the middle of two, if there is one between them."""
+    """Return the count halfway between two; ``None`` where no count lies between them."""
     return (low + high) // 2 if high - low > 1 else None
 
 

@@ -81,7 +81,7 @@ def _beside(path: Path) -> Path:
 
 @contextmanager
 def _replaced(path: Path) -> Iterator[Path]:
-    """A place to write to, which becomes ``path`` at the end: an older file stays whole until then.
+    """Give a path to write to that becomes ``path`` at the end: an older file stays whole until then.
 
     A device or a pipe is written to directly.
     """

@@ -131,7 +131,7 @@ class Registry(Mapping[str, T]):
 
     @contextmanager
     def registered(self, *items: T) -> Iterator[None]:
-        """The things are registered within the ``with`` block only."""
+        """Register the things within the ``with`` block only."""
         with ExitStack() as added:
             for item in items:
                 self.register(item)
@@ -162,6 +162,7 @@ class Strategy:
 
     @property
     def defaults(self) -> dict[str, Option]:
+        """The default of every option, by its name."""
         return {name: setting.default for name, setting in self.settings.items()}
 
     def chosen(self, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,10 +35,12 @@ class Interval:
 
     @property
     def low(self) -> float:
+        """The lower end of the interval."""
         return self.mean - self.half_width
 
     @property
     def high(self) -> float:
+        """The upper end of the interval."""
         return self.mean + self.half_width
 
     @property
@@ -193,7 +195,7 @@ SECTIONS = 10
 
 
 def no_percentile(why: str) -> Percentile:
-    """Return a percentile that is not shown."""
+    """Return a percentile without a value, and the reason ``why``."""
     return Percentile(value_s=None, ci95=None, withheld=why, interval_withheld=why)
 
 

@@ -44,7 +44,7 @@ def time_text(seconds: float | None) -> str:
 
 
 def share_text(share: float, digits: int = 0, sign: str = "") -> str:
-    """A share in per cent, with a space as SI has it; halves are rounded up, as browsers round them.
+    """Return a share in per cent, with a space as SI has it; halves are rounded up, as browsers round them.
 
     >>> share_text(0.125, 1), share_text(-0.5, sign="+"), share_text(0.4725, 1)
     ('12.5 %', '-50 %', '47.3 %')
@@ -53,7 +53,7 @@ def share_text(share: float, digits: int = 0, sign: str = "") -> str:
 
 
 def percent_text(share: float | None) -> str:
-    """A share in per cent, or a dash where it is not known.
+    """Return a share in per cent, or a dash where it is not known.
 
     >>> percent_text(0.5), percent_text(None)
     ('50.0 %', '–')
@@ -62,7 +62,7 @@ def percent_text(share: float | None) -> str:
 
 
 def kept_text(share: float | None, goal: float = 1.0) -> str:
-    """A share of jobs within their bounds in per cent; every page and report shows such shares by this one.
+    """Return a share of jobs within their bounds in per cent, as all pages and reports show it.
 
     It is rounded down to three digits, so that it is never lifted up to a goal that it misses; near 100 %,
     and beside a ``goal`` of more digits, it has as many as show on which side it is.
@@ -250,7 +250,7 @@ class Column(Generic[R_contra]):
         return self.kind.show(value)
 
     def alike(self, values: Iterable[Value]) -> Column[R_contra]:
-        """The column with one form of intervals for these values, and one unit where its kind has several."""
+        """Return the column with one form of intervals, and one unit where its kind has several."""
         own = list(values)
         column = replace(self, ends=any(isinstance(v, Estimate) and is_uneven(v) for v in own))
         if self.kind.alike is None:
@@ -286,10 +286,12 @@ class FilledTable:
 
     @property
     def headings(self) -> tuple[str, ...]:
+        """The headings of the columns, in order."""
         return tuple(c.heading for c in self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the columns in files, in order."""
         return tuple(c.name for c in self.columns)
 
     @property
@@ -309,9 +311,11 @@ class FilledTable:
         )
 
     def without(self, *names: str) -> FilledTable:
+        """Return the table without the columns of these names."""
         return self.select(*(name for name in self.names if name not in names))
 
     def renamed(self, heading: str, to: str) -> FilledTable:
+        """Return the table with the column ``heading`` headed ``to``."""
         columns = (replace(c, heading=to, key=c.name) if c.heading == heading else c for c in self.columns)
         return replace(self, columns=tuple(columns))
 
@@ -378,7 +382,7 @@ def _escaped(cell: str) -> str:
 
 
 def _one_by_one(texts: Sequence[str]) -> Callable[[object], str]:
-    """Return a formatter that is asked once for each cell, from the first row to the last."""
+    """Return a formatter whose n-th call returns the n-th text, as pandas formats cells in order."""
     following = cycle(texts)
     return lambda _: next(following)
 

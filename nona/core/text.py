@@ -68,7 +68,7 @@ _FILLING = {
 
 
 def asked(query: str) -> list[str]:
-    """Return the words that a question is about.
+    """Return the words of a question without its filling words.
 
     >>> asked("How many servers do I need?"), asked("how"), asked("early_drop")
     (['servers', 'need'], ['how'], ['early', 'drop'])
@@ -78,7 +78,7 @@ def asked(query: str) -> list[str]:
 
 
 def counted(count: int, noun: str) -> str:
-    """A count with its noun.
+    """Return a count with its noun.
 
     >>> counted(1, "sub-graph"), counted(1200, "sub-graph")
     ('1 sub-graph', '1,200 sub-graphs')
@@ -116,7 +116,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def not_clear(level: Sequence[str]) -> str:
-    """The end of a clause on the best of several, where its lead over some is not clear.
+    """Return the end of a clause on the best of several, where its lead over some is not clear.
 
     >>> not_clear(["a", "b"]), not_clear([])
     (', without a clear difference from a and b', '')

@@ -1,4 +1,4 @@
-"""The sequential test: does an option keep its targets, miss one, or is that still open?
+"""Test sequentially whether an option keeps its targets, misses one, or needs more replications.
 
 A target asks that a share p of jobs within a bound is at least p₀. Replications r = 1…n give N_r jobs, of
 which H_r are within the bound. Jobs of one run depend on each other (late jobs come in bursts), replications
@@ -258,7 +258,7 @@ def replications_of(seen: Evidence) -> int:
 
 
 def counted(runs: Sequence[ArrayLike], share: float) -> HitCounts:
-    """The counts of a target that asks for ``share``, from the jobs of every run.
+    """Return the counts of a target that asks for ``share``, from the jobs of every run.
 
     ``runs``: for each replication its jobs' times over their bounds; ``inf`` or ``nan`` for unfinished ones.
     Jobs of several models may stand together: each time is divided by its own bound.
@@ -291,7 +291,7 @@ BEYOND = 10  # jobs, at least, beyond the nearest level at which an interval jud
 
 
 def estimate_of(seen: Evidence, error: float = SHOWN) -> Estimate:
-    """A share or a mean with its interval, each of whose ends is wrong with probability ``error``.
+    """Return a share or a mean with its interval, each of whose ends is wrong with probability ``error``.
 
     Unknown without jobs; without an interval for one replication.
     """
@@ -303,7 +303,7 @@ def estimate_of(seen: Evidence, error: float = SHOWN) -> Estimate:
 
 
 def share_within(runs: Sequence[ArrayLike], sections: int = 1) -> Estimate:
-    """The share of jobs within their bounds, with its interval at 95 % as of :func:`limits`.
+    """Return the share of jobs within their bounds, with its interval at 95 % as of :func:`limits`.
 
     ``runs``: as for :func:`counted`, each in order of arrival; one alone is cut into so many ``sections``.
 
@@ -340,7 +340,7 @@ class TestResult(Generic[R]):
 def looks_of(
     judge: Callable[[R, int, int], Verdict], most: int, first: int = FIRST
 ) -> Generator[int, R, TestResult[R]]:
-    """Yield the looks of one test: yields how many replications it wants, is sent the result of that many.
+    """Yield the number of replications that each look of one test wants, and receive their result.
 
     So one test can be run alone (:func:`settle`), and several side by side, their replications in parallel.
     Parameters are those of :func:`settle`.

@@ -44,7 +44,7 @@ def inspection(costed: CostedGraph) -> models.Inspection:
 
 
 def batched_times(seconds: Sequence[float], sizes: Sequence[int] = ()) -> models.BatchedTimes:
-    """The times of batches of ``sizes`` (powers of two), given ``seconds`` of those of 1, …, B queries."""
+    """Return the times of batches of ``sizes`` (powers of two) from those of 1, …, B queries."""
     chosen = sizes or batch_sizes(len(seconds))
     times = [float(seconds[size - 1]) for size in chosen]
     return models.BatchedTimes(

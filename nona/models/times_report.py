@@ -57,7 +57,7 @@ def origin_text(cost: OperatorCost, device: str) -> str:
 
 
 def hardware_warnings(models: Mapping[str, GivenTimes]) -> list[str]:
-    """A sentence for each model whose times do not depend on the hardware though they should.
+    """Return a sentence for each model whose times do not depend on the hardware though they should.
 
     >>> hardware_warnings({"flow": GivenTimes(unscaled=1.0)})[0].split(":")[0]
     'flow'

@@ -255,7 +255,7 @@ class TargetPrediction:
         return self.bounds.background / self.background_rate if self.background_rate else 0.0
 
     def least(self, option: Option, offer: int, low: int, most: int) -> int:
-        """The least count of ``offer``, others as in ``option``, predicted to keep; ``most`` if none is."""
+        """Return the least count of ``offer`` predicted to keep, others as in ``option``; else ``most``."""
 
         def keeps(count: int) -> bool:
             return self.margin(with_count(option, offer, count)) >= 1
@@ -355,7 +355,7 @@ class Chains:
         return OfferSeries(base, offer, low, most, guess, self.question.cost(with_count(base, offer, guess)))
 
     def below(self, chain: OfferSeries, cost: float) -> int:
-        """The largest count of a chain that is cheaper than ``cost``; 0 where there is none."""
+        """Return the largest count of a chain that is cheaper than ``cost``; 0 where there is none."""
         if not math.isfinite(cost):
             return chain.most
         price = self.question.offers[chain.offer].price
@@ -368,7 +368,7 @@ class Chains:
         return count
 
     def _ruled_out(self, base: Option, offer: int, most: int) -> int:
-        """The largest count that bounds rule out; they hold for all smaller ones too."""
+        """Return the largest count that bounds rule out; they hold for all smaller ones too."""
         if self.bounds.excluded(with_count(base, offer, 1)) is None:
             return 0
 

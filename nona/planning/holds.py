@@ -1,4 +1,4 @@
-"""Does the cluster as it stands hold under one scheduler? And with more traffic, and without servers?"""
+"""Check whether the cluster holds under one scheduler: as it stands, with more traffic, without servers."""
 
 from __future__ import annotations
 
@@ -127,7 +127,9 @@ def _target(
 
 
 def _time_s(model: int, share: float, seen: tuple[ReplicationSummary, ...]) -> Estimate:
-    """The time within which the target's share of all arrived jobs are complete: a mean over replications.
+    """Return the time by which the target's share of all arrived jobs are complete.
+
+    A mean over replications.
 
     Its interval is Student's, widened by what the sketches round.
     """

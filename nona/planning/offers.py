@@ -48,12 +48,12 @@ class Target:
 
     @staticmethod
     def of_percentile(model: int, percentile: float, bound_s: float) -> Target:
-        """Return the ``percentile`` (0 to 100) of the completion times is at most ``bound_s``."""
+        """Return the target that the ``percentile`` (0 to 100) of completion times is at most ``bound_s``."""
         return Target(model, percentile / 100, bound_s, percentile)
 
     @staticmethod
     def of_mean(model: int, bound_s: float) -> Target:
-        """The mean of the completion times is at most ``bound_s``."""
+        """Return the target that the mean of the completion times is at most ``bound_s``."""
         return Target(model, None, bound_s)
 
     @property

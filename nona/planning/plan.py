@@ -273,7 +273,7 @@ def _week_of(planner: PlanSearch, option: Option, profile: WeekProfile) -> PlanW
 
 
 def _counts(planner: PlanSearch, option: Option, varied: int, steps: list[int]) -> dict[int, int]:
-    """The least count for each step of the traffic, from the peak downwards."""
+    """Return the least count for each step of the traffic, from the peak downwards."""
     counts: dict[int, int] = {}
     most = option.counts[varied]
     for step in steps:
@@ -285,7 +285,7 @@ def _counts(planner: PlanSearch, option: Option, varied: int, steps: list[int]) 
 
 
 def _least(planner: PlanSearch, option: Option, varied: int, most: int, load: int) -> int:
-    """The least count that keeps at a load; ``most`` is enough for a higher one."""
+    """Return the least count that keeps at a load; ``most`` is enough for a higher one."""
     floor = 1 if len(option.used) == 1 else 0  # the others alone may do
     start = max(1, math.ceil(most * load / MILLE) - floor + 1)
 
@@ -377,7 +377,7 @@ RANGED = 32  # runs, at most, of an option with times that are off
 
 
 def _if_times_off(planner: PlanSearch, tell: Tell) -> dict[ChainKey, CountRange]:
-    """The fewest servers with all modelled times at the one and at the other end of their intervals."""
+    """Return the fewest servers with all modelled times at either end of their intervals."""
     kept = {s.chain: s.found for s in planner.settled if s.found is not None}
     low, high = (_counts_if_off(planner, kept, times, tell) for times in ("short", "long"))
     return {key: CountRange(low=low[key], high=high[key], level=LEVEL) for key in low}
@@ -386,7 +386,7 @@ def _if_times_off(planner: PlanSearch, tell: Tell) -> dict[ChainKey, CountRange]
 def _counts_if_off(
     planner: PlanSearch, kept: Mapping[OfferSeries, int], times: Literal["short", "long"], tell: Tell
 ) -> dict[ChainKey, int | None]:
-    """The same search from the counts that the work asks for then; empty where no time is modelled."""
+    """Return the result of the same search with other times; empty where no time is modelled."""
     question = planner.question
     runs = min(RANGED, question.spec.replications)
     spec = question.spec.model_copy(update={"replications": runs})

@@ -310,10 +310,12 @@ class PlanSearch:
         ]
 
     def text(self, trial: PlanCandidate) -> str:
+        """Return the state of a candidate in words: its servers, its verdict and its number of runs."""
         evidence = self.known[trial]
         return f"{self.servers(trial)}: {evidence.verdict} after {len(evidence.seen)} runs"
 
     def servers(self, trial: PlanCandidate) -> str:
+        """Return the servers of a candidate in words."""
         counts = enumerate(trial.option.counts)
         servers = " + ".join(f"{n} × {self.question.offers[k].text}" for k, n in counts if n)
         load = "" if trial.load == MILLE else f", {trial.load / MILLE:g} × the traffic"

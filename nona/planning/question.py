@@ -35,6 +35,7 @@ class PlannedScheduler:
 
     @property
     def text(self) -> str:
+        """The scheduler in words, with its batches."""
         return f"{self.scheduler.name}{'' if self.batches is None else f' with {self.batches.text}'}"
 
 

@@ -41,7 +41,7 @@ _VERDICTS = {"keeps": "Holds.", "misses": "Does not hold.", "open": "Open so far
 
 
 def holds_finding(report: HoldsReport, today: date | None = None) -> Finding:
-    """The verdict with the target that it rests on, and what the cluster bears beyond, with its price."""
+    """Return the verdict with its tightest target, and what more the cluster bears, with its price."""
     unknown = report.option.verdict == "open" and not report.option.replications
     verdict = "" if unknown else _VERDICTS[report.option.verdict]
     beyond = (_deciding(report.option), _borne(report, today), _survived(report), _price(report))
@@ -110,7 +110,7 @@ def _borne(report: HoldsReport, today: date | None) -> str:
 
 
 def _so_far(report: HoldsReport) -> str:
-    """What is known of more traffic before all of it is, as of a check that was cancelled."""
+    """Return what is known of more traffic so far, as of a check that was cancelled."""
     loads = [c for c in report.curve if c.factor != 1 and c.replications]
     known = [
         f"{headroom_text(c.factor)} {WORDS[c.verdict]} after {counted(c.replications, 'run')}" for c in loads

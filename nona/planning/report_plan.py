@@ -63,7 +63,7 @@ def _times_text(factor: float, whole: Callable[[float], int], spare: float) -> s
 
 
 def beyond_text(curve: Sequence[PlanLoad], headroom: float, full_at: float | None) -> str:
-    """What is known of more traffic than was seen to keep: what runs left open, and from where it misses."""
+    """Return what is known of more traffic than keeps: what is open, and from where it misses."""
     above = [load for load in curve if load.factor > headroom]
     missed = [load.factor for load in above if load.verdict == "misses"]
     end = ""
@@ -123,6 +123,7 @@ class ErrorBudget:
 
     @property
     def used(self) -> float:
+        """The part used of what the target allows; 0 before any run."""
         return self.estimate.mean or 0.0
 
     @property

@@ -193,7 +193,7 @@ FAILURES = Table[_Failure](
 
 
 def failures(report: planning.PlanReport) -> FilledTable:
-    """The answer without a server of each kind, and without a rack: what is left, and its tightest target."""
+    """Return what is left without a server of each kind, and without a rack, with its tightest target."""
     return FAILURES.of(_Failure(f, plan.tightest(report.targets, f.shares)) for f in report.failures)
 
 

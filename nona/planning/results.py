@@ -290,6 +290,7 @@ class PlanReport(Document):
 
     @property
     def best(self) -> PlanOption | None:
+        """The option that the plan recommends; ``None`` where there is none."""
         return None if self.answer is None else self.options[self.answer.option]
 
 
@@ -319,7 +320,7 @@ class HeldTarget(Document):
 
 
 class HoldsReport(Document):
-    """The output of ``nona plan --present --json``: does the cluster hold under one scheduler?
+    """The output of ``nona plan --present --json``: whether the cluster holds under one scheduler.
 
     ``option`` is the cluster with the verdict on all targets together; its costs are of no meaning unless
     ``priced``. ``headroom`` is the largest factor on the traffic that was seen to keep all targets, below 1

@@ -15,7 +15,7 @@ from nona.scenario.schema import Scenario, ServerGroupSpec
 
 
 def with_prices(spec: PlanSpec, gpus: Iterable[str]) -> tuple[PlanSpec, bool]:
-    """The plan in which each of ``gpus`` has a price, 0 where none is known, and whether all had one."""
+    """Return the plan with a price for each of ``gpus`` (0 where unknown), and whether all had one."""
     priced = {*listed_prices(spec.prices.kind), *spec.prices.gpus}
     priced |= {offer.gpu for offer in spec.offers if offer.price is not None}
     free = dict.fromkeys(set(gpus) - priced, 0.0)
@@ -37,14 +37,17 @@ def offers_of(scenario: Scenario, spec: PlanSpec) -> tuple[Offer, ...]:
 
 
 def group_offer(group: ServerGroupSpec) -> OfferSpec:
+    """Return a group of servers as an offer."""
     return OfferSpec(gpu=group.gpu, mig=group.mig, gpus=group.gpus, vcpus=group.vcpus, mps=group.mps)
 
 
 def alike(a: Offer, b: Offer) -> bool:
+    """Return whether two offers are of the same servers, whatever their prices and limits."""
     return (a.gpu, a.mig, a.gpus, a.vcpus, a.mps) == (b.gpu, b.mig, b.gpus, b.vcpus, b.mps)
 
 
 def expanded(scenario: Scenario, spec: PlanSpec, offer: OfferSpec) -> Iterator[Offer]:
+    """Yield the offers that an entry stands for, one for each layout and number of GPUs."""
     device = find_device(offer.gpu, user_devices(scenario.cluster.devices))
     layouts: Sequence[str | None] = (None,)
     if offer.mig is not None:

@@ -146,6 +146,7 @@ class Numbering:
     most: int
 
     def number(self, trial: PlanCandidate) -> int:
+        """Return the number of a candidate: its counts, load and scheduler as digits."""
         number = trial.load
         option = trial.option
         for count in reversed(option.counts):
@@ -153,6 +154,7 @@ class Numbering:
         return number * self.schedulers + option.scheduler
 
     def trial(self, number: int) -> PlanCandidate:
+        """Return the candidate of a number."""
         number, scheduler = divmod(number, self.schedulers)
         counts = []
         for _ in range(self.offers):
@@ -289,6 +291,7 @@ class TrialEvidence:
 
 
 def ruled_out(excluded: Excluded) -> TrialEvidence:
+    """Return the evidence of a candidate that a bound rules out."""
     return TrialEvidence(verdict="misses", by=excluded.by, reason=excluded.reason)
 
 
@@ -354,7 +357,7 @@ def verdicts_of(question: PlanQuestion, evidence: TrialEvidence) -> tuple[Verdic
 
 
 def _counts_of(targets: Sequence[Target], seen: Sequence[ReplicationSummary]) -> list[Evidence]:
-    """The evidence on each target: its hits, with the levels at which their design effect is judged."""
+    """Return the evidence on each target: its hits, with the levels of their design effect."""
     return [
         Means(tuple(s.means_s[t.model] for s in seen if s.arrived[t.model]))
         if t.share is None

@@ -59,17 +59,19 @@ class WeekProfile:
 
     @property
     def peak(self) -> float:
+        """The largest factor."""
         return max(self.factors)
 
     @property
     def mean(self) -> float:
+        """The mean of the factors."""
         return math.fsum(self.factors) / len(self.factors)
 
 
 def is_table(data: bytes) -> bool:
-    """Return whether a CSV file has a column of factors or rates; else it is a trace.
+    r"""Return whether a CSV file has a column of factors or rates; else it is a trace.
 
-    >>> is_table(b'\\n"hour","factor"\\n0,1\\n'), is_table(b"0.5\\n0.7\\n")
+    >>> is_table(b'\n"hour","factor"\n0,1\n'), is_table(b"0.5\n0.7\n")
     (True, False)
     """
     lines = data[:4096].decode("utf-8-sig", "replace").splitlines()
@@ -79,13 +81,13 @@ def is_table(data: bytes) -> bool:
 
 
 def read_profile(data: bytes, name: str, rate: float) -> WeekProfile:
-    """Return a profile from a table with a column ``factor``, or ``rate`` in queries/s.
+    r"""Return a profile from a table with a column ``factor``, or ``rate`` in queries/s.
 
     ``hour`` orders the rows.
 
     ``rate`` is that of the scenario, all models together.
 
-    >>> table = "hour,rate\\n" + "".join(f"{h},{5 * (h + 1)}\\n" for h in range(24))
+    >>> table = "hour,rate\n" + "".join(f"{h},{5 * (h + 1)}\n" for h in range(24))
     >>> read_profile(table.encode(), "p.csv", 10.0).factors[:3]
     (0.5, 1.0, 1.5)
 
@@ -128,7 +130,9 @@ def _hour(cells: Sequence[str], place: int, where: str) -> int:
 
 
 def profile_of_trace(arrivals_s: ArrayLike, rate: float, name: str) -> WeekProfile:
-    """A profile from instants of arrival, in seconds from the first: its first week, or else its first day.
+    """Return a profile from instants of arrival, in seconds from the first.
+
+    It is of the first week, or else of the first day.
 
     Raises ``ScenarioError`` when it covers less than a day.
     """

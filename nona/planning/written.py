@@ -142,6 +142,7 @@ def _grown(question: PlanQuestion, option: Option) -> PlanServers | None:
 
 
 def servers_of(question: PlanQuestion, option: Option) -> tuple[PlanServers, ...]:
+    """Return the servers of an option as results have them."""
     return tuple(
         PlanServers.like(o, count=n) for n, o in zip(option.counts, question.offers, strict=True) if n
     )

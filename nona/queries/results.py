@@ -22,8 +22,10 @@ Verdict = Literal["faster", "slower", "not told apart", "overloaded"]
 
 
 class PairedMean(Estimate):
-    """A mean difference, and what pairing gained; see
-    :class:`nona.core.statistics.PairedDifference`."""
+    """A mean difference, and what pairing gained.
+
+    See :class:`nona.core.statistics.PairedDifference`.
+    """
 
     variance_reduction: Figure
     correlation: Figure
@@ -139,6 +141,7 @@ class ModelResult(Document):
 
     @property
     def jct(self) -> Estimate:
+        """The mean JCT with its interval."""
         return Estimate(mean=self.jct_s, ci95=self.jct_ci95)
 
 
@@ -297,6 +300,7 @@ class ByMeasure(Document, Generic[T]):
     network: T
 
     def of(self, measure: Measure) -> T:
+        """Return the value for one measure."""
         every: dict[Measure, T] = {
             "jct_s": self.jct_s,
             "slo_hit_rate": self.slo_hit_rate,

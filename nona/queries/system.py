@@ -288,10 +288,12 @@ class System:
 
     @cached_property
     def servers(self) -> int:
+        """The number of servers."""
         return int(self.executor_server.max()) + 1
 
     @property
     def executors(self) -> int:
+        """The number of executors."""
         return len(self.executor_server)
 
     @cached_property

@@ -133,7 +133,7 @@ def _problems(
 
 
 def _part(problem: str) -> int:
-    """The number of the part of the scenario that a problem begins with, in the order of the schema."""
+    """Return the rank in the schema of the part of the scenario that a problem begins with."""
     name = re.split(r"[.:\[ ]", problem, maxsplit=1)[0]
     names = list(Scenario.model_fields)
     return names.index(name) if name in names else len(names)

@@ -42,12 +42,12 @@ Place = tuple[int | str, ...]
 
 
 def foreign_values(data: object) -> list[str]:
-    """One line for each value that no scenario may hold; no lines: the data is plain.
+    r"""Return one line for each value that no scenario may hold; no lines where the data is plain.
 
     At most one more than :data:`~nona.scenario.gate.MAX_PROBLEMS` lines are made.
 
     >>> foreign_values({"name": "a" + chr(0xD800)})
-    ["name: 'a\\\\ud800' holds half a character (a lone surrogate); write it again."]
+    ["name: 'a\\ud800' holds half a character (a lone surrogate); write it again."]
     >>> foreign_values({"cluster": {"devices": {"x": {"sms": b"1"}}}})
     ['cluster.devices.x.sms: is binary data; write text, a number, a list or a mapping.']
     """
@@ -88,20 +88,20 @@ def bounded(problems: Sequence[str], more: int = 0) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """Return the text with each lone surrogate and each control character written as an escape.
+    r"""Return the text with each lone surrogate and each control character written as an escape.
 
     >>> one_line("a" + chr(10) + chr(0xD800))
-    'a\\\\n\\\\ud800'
+    'a\\n\\ud800'
     """
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return "".join(c if c.isprintable() or c == "\N{NO-BREAK SPACE}" else repr(c)[1:-1] for c in text)
 
 
 def place_text(location: Place, whole: str = "Scenario") -> str:
-    """Return a place as the errors write it; long keys are cut.
+    r"""Return a place as the errors write it; long keys are cut.
 
     >>> place_text(("workload", 1, "slo")), place_text(()), place_text(("a" + chr(160),))
-    ('workload[1].slo', 'Scenario', 'a\\\\xa0')
+    ('workload[1].slo', 'Scenario', 'a\\xa0')
     """
     place = ""
     for part in location:

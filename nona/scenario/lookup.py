@@ -34,9 +34,9 @@ _UNSAFE = re.compile(r"[^\w.+ -]+")
 
 
 def safe_name(name: str) -> str:
-    """Return the last part of a path in plain characters; at most 60 of them, never hidden.
+    r"""Return the last part of a path in plain characters; at most 60 of them, never hidden.
 
-    >>> safe_name("C:\\\\models\\\\<b>net</b>.onnx"), safe_name("..")
+    >>> safe_name("C:\\models\\<b>net</b>.onnx"), safe_name("..")
     ('b_.onnx', 'file')
     """
     base = PurePath(name.replace("\\", "/")).name

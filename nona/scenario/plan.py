@@ -113,7 +113,7 @@ NOT_ASKED = "not asked"
 
 
 def _hit(value: object) -> object:
-    """A share of the jobs, or that none is asked; the rule of :data:`Part01` in one line with it."""
+    """Accept a share of the jobs, or that none is asked; errors have the rule of :data:`Part01` as well."""
     if value == NOT_ASKED:
         return value
     try:
@@ -161,7 +161,7 @@ class TargetSpec(ScenarioPart):
     )
 
     def share(self, of_all: float) -> float | None:
-        """The share within the SLO that is asked, ``of_all`` models where none is given; ``None``: none."""
+        """Return the share of jobs asked within the SLO, else ``of_all``; ``None`` where none is asked."""
         return None if self.hit == NOT_ASKED else of_all if self.hit is None else float(self.hit)
 
     @property

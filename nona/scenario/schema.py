@@ -453,7 +453,7 @@ class Scenario(ScenarioPart):
         return None if spec is None or spec.max_batch == 1 else spec
 
     def with_batches(self, size: int, delay: float | None) -> Self:
-        """The scenario with all rows in batches of at most ``size``, and with this delay if there is one."""
+        """Return the scenario with all rows in batches of at most ``size``, and with this delay if any."""
         rows = []
         for row in self.workload:
             spec = row.batching or self.batching or BatchingSpec()
@@ -466,7 +466,7 @@ class Scenario(ScenarioPart):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """A name for each row of the workload; a repeated one gets ``#2``, ``#3`` …"""
+        """A name for each row of the workload; a repeated one ends in ``#2``, ``#3`` and so on."""
         return self._labels[: len(self.workload)]
 
     def bounds_of(self, row: int) -> dict[str, float]:

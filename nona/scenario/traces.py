@@ -93,7 +93,7 @@ def _json_rows(data: bytes, filename: str, lists: bool) -> Iterator[tuple[int, l
 
 
 def _records(data: bytes, filename: str) -> Iterator[tuple[int, object]]:
-    """The objects of JSON lines with their lines, of a list, or one for each request of GuideLLM's report."""
+    """Return the objects of JSON lines with their line numbers, of a list, or of GuideLLM's report."""
     line = 1
     try:
         text = data.decode("utf-8-sig")
@@ -159,9 +159,9 @@ def _is_value(text: str) -> bool:
 
 
 def trace_columns(data: bytes, filename: str) -> dict[str, tuple[str, ...]]:
-    """Columns by which a trace can be divided: those with 1 to 50 values that are no numbers or times.
+    r"""Return the columns by which a trace can be divided: those with 1 to 50 values, no numbers or times.
 
-    >>> trace_columns(b"time,model\\n3,a\\n4,b\\n6,b\\n", "t.csv")
+    >>> trace_columns(b"time,model\n3,a\n4,b\n6,b\n", "t.csv")
     {'model': ('a', 'b')}
     """
     rows = numbered_rows(data, filename)
@@ -300,9 +300,9 @@ def _column_without_header(row: Sequence[str], filename: str) -> int:
 
 
 def read_times(data: bytes, filename: str, *, where: Where | None = None, clock: Clock = BY_HEADER) -> Floats:
-    """Read a table with a column of times: the one that its name marks, the only one without a header.
+    r"""Read a table with a column of times: the one that its name marks, the only one without a header.
 
-    >>> read_times(b"id,time\\n7,3\\n8,1.5\\n", "t.csv").tolist()
+    >>> read_times(b"id,time\n7,3\n8,1.5\n", "t.csv").tolist()
     [0.0, 1.5]
     """
     rows = numbered_rows(data, filename)
@@ -376,12 +376,12 @@ def spread_counts(counts: Ints, rng: np.random.Generator) -> Floats:
 
 
 def read_trace(data: bytes, filename: str, where: Where | None = None, clock: Clock = BY_HEADER) -> Floats:
-    """Read a trace in whichever known layout it has; with ``where`` only the rows that have it.
+    r"""Read a trace in whichever known layout it has; with ``where`` only the rows that have it.
 
     ``clock`` names the column of arrivals and its unit, where the header does not tell them. Instants count
     from the first of the whole trace either way.
 
-    >>> read_trace(b"time,model\\n3,a\\n4,b\\n6,b\\n", "t.csv", ("model", "b")).tolist()
+    >>> read_trace(b"time,model\n3,a\n4,b\n6,b\n", "t.csv", ("model", "b")).tolist()
     [1.0, 3.0]
     """
     head = data[:4096].decode("utf-8-sig", errors="replace").partition("\n")[0]

@@ -64,7 +64,7 @@ def _name(value: str) -> str:
 
 
 def one_of(registered: Callable[[], Iterable[str]]) -> BeforeValidator:
-    """The value must be a name that ``registered`` gives when it is read: what a registry holds then."""
+    """Return a check that a value is a name which ``registered`` gives when the value is read."""
 
     def check(value: object) -> object:
         names = tuple(registered())

@@ -98,7 +98,7 @@ class Words:
 
 
 def inside(text: str) -> str:
-    """Return a title or sentence as it stands inside of another.
+    """Return a title or sentence as it stands inside another one.
 
     >>> inside("Keep alive"), inside("SLO factor")
     ('keep alive', 'SLO factor')
@@ -215,7 +215,7 @@ def _words(info: FieldInfo) -> Words:
 
 
 def _unfolded(annotation: Any, marks: Sequence[Any]) -> tuple[Any, list[Any], bool]:
-    """The type inside of ``Annotated`` and ``| None``, what is marked there, and whether it may be none."""
+    """Return the type inside of ``Annotated`` and ``| None``, its marks, and whether it may be none."""
     marks, optional = list(marks), False
     while True:
         members = [one for one in get_args(annotation) if one is not NoneType]

@@ -32,7 +32,8 @@ class NetworkDescription(Protocol):
     nic: float | None
 
     @property
-    def racks(self) -> RacksDescription | None: ...
+    def racks(self) -> RacksDescription | None:
+        """The racks of the cluster; ``None`` without racks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ link; give nic.
 
     @classmethod
     def from_spec(cls, spec: NetworkDescription) -> Network:
+        """Return the network that a scenario describes."""
         racks = None if spec.racks is None else Racks(spec.racks.size, spec.racks.uplink)
         return cls(spec.capacity, spec.latency, spec.discipline, spec.nic, racks)
 
@@ -134,6 +136,7 @@ class ServerGroup:
                 raise HardwareError(f"Server group: {key}={value!r} must be at least 1; give a whole number.")
 
     def classes(self, device: Device) -> tuple[ExecutorClass, ...]:
+        """Return the executor classes of one server's GPUs, one for each GPU or slice."""
         if self.mig is None:
             slices: list[str | None] = [None]
         elif device.mig is None:
@@ -172,11 +175,16 @@ class ClusterDescription(Protocol):
     """A cluster description, such as that of a scenario."""
 
     @property
-    def servers(self) -> Sequence[GroupSpec]: ...
+    def servers(self) -> Sequence[GroupSpec]:
+        """The groups of equal servers."""
+
     @property
-    def network(self) -> NetworkDescription: ...
+    def network(self) -> NetworkDescription:
+        """The network between the servers."""
+
     @property
-    def devices(self) -> Mapping[str, Mapping[str, Any]]: ...
+    def devices(self) -> Mapping[str, Mapping[str, Any]]:
+        """The user's own devices by name."""
 
 
 @dataclass(frozen=True)
@@ -244,4 +252,5 @@ class Cluster:
 
     @property
     def servers(self) -> int:
+        """The number of servers."""
         return sum(g.count for g in self.groups)

@@ -42,6 +42,7 @@ class ExecutorClass:
 
     @property
     def whole(self) -> bool:
+        """Whether the executor is a whole GPU, neither a slice nor an MPS client."""
         return self.mig is None and self.mps == 1
 
     @property

@@ -61,7 +61,7 @@ class MigBoard:
     profiles: tuple[SliceProfile, ...]
 
     def full_name(self, name: str) -> str:
-        """The name of a slice that may be written without its memory: the standard profile of that size.
+        """Return a slice's name with its memory; one without is the standard profile of that size.
 
         >>> board("a100-40gb").full_name("3g"), board("a100-40gb").full_name("1g.5gb")
         ('3g.20gb', '1g.5gb')
@@ -103,6 +103,7 @@ def assumed(board_name: str) -> str:
 
 @cache
 def boards() -> Mapping[str, MigBoard]:
+    """Return the known MIG boards by name, read from ``data/mig_profiles.csv``."""
     profiles: dict[str, list[SliceProfile]] = {}
     sizes: dict[str, tuple[int, int]] = {}
     for row in shipped_table("nona.cluster.hardware", "data/mig_profiles.csv"):
@@ -165,6 +166,7 @@ class MigLayout:
 
     @property
     def profiles(self) -> tuple[SliceProfile, ...]:
+        """The profiles of the slices, in the order of the slices."""
         return tuple(board(self.board).profile(s.profile) for s in self.slices)
 
     @property
@@ -437,7 +439,7 @@ def remove_slice(layout: MigLayout, start: int) -> MigLayout:
 
 
 def placed_text(layout: MigLayout) -> str:
-    """The shortest text that :func:`~nona.cluster.hardware.mig.parse_layout` reads as this very layout.
+    """Return the shortest text that :func:`~nona.cluster.hardware.mig.parse_layout` reads as this layout.
 
     Names alone where they lead to these places, else with the place of each.
 

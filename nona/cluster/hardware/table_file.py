@@ -24,9 +24,9 @@ def shipped_table(package: str, name: str) -> tuple[Row, ...]:
 
 
 def parse_table(text: str, name: str) -> tuple[Row, ...]:
-    """Rows of CSV text with a header; every row must have as many cells as the header.
+    r"""Rows of CSV text with a header; every row must have as many cells as the header.
 
-    >>> parse_table("a,b\\n1,2\\n", "t.csv")
+    >>> parse_table("a,b\n1,2\n", "t.csv")
     ({'a': '1', 'b': '2'},)
     """
     lines = [row for row in csv.reader(io.StringIO(text)) if row]

@@ -41,6 +41,7 @@ class BatchConfiguration:
 
     @property
     def text(self) -> str:
+        """The configuration in words: ``2 jobs, 4 vCPUs, 1 vGPU``."""
         parts = ((self.batch, "job"), (self.vcpus, "vCPU"), (self.vgpus, "vGPU"))
         return ", ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in parts)
 
@@ -90,15 +91,15 @@ class Gpu(ABC, Generic[State]):
 
     @abstractmethod
     def without(self, state: State, key: int) -> State:
-        """The state after the part of ``key`` was given back."""
+        """Return the state after the lease ``key`` was given back."""
 
     @abstractmethod
     def free(self, state: State) -> int:
-        """vGPUs that no batch holds (under MPS, of those that may be allocated)."""
+        """Return the vGPUs that no batch holds (under MPS, of those that may be allocated)."""
 
     @abstractmethod
     def stranded(self, state: State) -> int:
-        """The free ones less the most that further parts, of any sizes and placed at will, could hold."""
+        """Return the free vGPUs less the most that further leases, of any sizes and places, could hold."""
 
     def speed(self, vgpus: int, active: int) -> float:
         """GPU-seconds of its own that a part of ``vgpus`` does in a second.
@@ -108,11 +109,11 @@ class Gpu(ABC, Generic[State]):
         return 1.0
 
     def may_hold(self, configuration: BatchConfiguration) -> tuple[int, ...]:
-        """vGPUs that a lease for it may have: its own, or those of the fixed slices that are large enough."""
+        """Return the vGPUs that a lease may have: its own, or those of large enough fixed slices."""
         return (configuration.vgpus,)
 
     def timed_as(self, configuration: BatchConfiguration) -> BatchConfiguration:
-        """The configuration whose GPU time is that of this one alone on the GPU; mostly the same."""
+        """Return the configuration to which the GPU time of this one is charged; mostly the same."""
         return configuration
 
     def crowded(self, configuration: BatchConfiguration) -> float:

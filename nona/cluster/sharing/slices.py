@@ -92,6 +92,7 @@ class BoardStates:
         return any(self._serves(p.compute_slices, size) for p in self.board.profiles)
 
     def layout(self, instances: Instances) -> MigLayout:
+        """Return the instances as a MIG layout."""
         return MigLayout(self.board.name, tuple(Slice(i.start, i.profile) for i in instances))
 
     def _work_out(self, instances: Instances) -> BoardState:
@@ -114,7 +115,7 @@ class BoardStates:
         return free - self._most(sum(self._slots(i) for i in busy), free)
 
     def _most(self, taken: int, free: int) -> int:
-        """The most compute slices of standard instances on the slots not ``taken``, at most ``free``."""
+        """Return the most compute slices of standard instances on slots not ``taken``, at most ``free``."""
         if (taken, free) not in self._covered:
             self._covered[taken, free] = max(
                 (
@@ -264,7 +265,7 @@ class SlicedGpu(Gpu[Instances]):
         return GpuPart(step.after, step.vgpus, step.slots, setup_s, step.profile, rank, start)
 
     def without(self, state: Instances, key: int) -> Instances:
-        """Return the instance that starts at ``key`` stays, idle."""
+        """Return the state in which the instance that starts at ``key`` is idle."""
         return next(
             after
             for slots, after in self._states.at(state).after_release.items()

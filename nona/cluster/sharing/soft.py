@@ -38,7 +38,7 @@ class SoftGpu(Gpu[tuple[int, int]]):
         return state[0] - key, state[1] - 1
 
     def free(self, state: tuple[int, int]) -> int:
-        """vGPUs that may yet be allocated."""
+        """Return the vGPUs that may still be allocated."""
         return self.vgpus - state[0]
 
     def stranded(self, state: tuple[int, int]) -> int:

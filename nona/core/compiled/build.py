@@ -82,7 +82,7 @@ def _accessor(field: Field) -> Any:
 
 @cache
 def _row_accessor(row: RecordField) -> Any:
-    """The function that replaces a :class:`RecordField`: it gives one record of the array, in place."""
+    """Return the function that replaces a :class:`RecordField`: one record of the array, in place."""
     from numba.core import types
     from numba.extending import intrinsic
     from numba.np import numpy_support

@@ -60,7 +60,7 @@ def compiling() -> tuple[str, float] | None:
 
 
 def compile_in_turn(*families: str) -> None:
-    """What the process in the background does, at the lowest priority.
+    """Compile the families one by one at the lowest priority: what the background process does.
 
     Where compiling fails, the claim stays for its time, so that nobody begins again at once.
     """

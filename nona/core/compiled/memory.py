@@ -250,6 +250,7 @@ class Field:
     dimensions: int = 1
 
     def __call__(self, s: State) -> Any:
+        """Return the array at its address in the state."""
         address, columns = s[2 * self.number : 2 * self.number + 2].tolist()
         shape = (_MANY // columns, columns) if self.dimensions == 2 else (_MANY,)
         return _memory_at(address, self.dtype, shape)
@@ -262,6 +263,7 @@ class RecordField:
     field: Field
 
     def __call__(self, s: State, place: int) -> Any:
+        """Return one record of the array at its address in the state."""
         dtype = self.field.dtype
         address = int(s[2 * self.field.number]) + int(place) * dtype.itemsize
         return _memory_at(address, dtype, (1,))[0]

@@ -61,6 +61,7 @@ class PartCompiler(CompilerBase):
     lowering: type[_Lowering] = _LowerPart
 
     def define_pipelines(self) -> list[Any]:
+        """Return Numba's passes with the ``lowering`` of this class in place of its own."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(self.lowering, NativeLowering)
         passes.passes = [given for given in passes.passes if given[0] is not NativeLowering]

@@ -74,6 +74,7 @@ class ContractedGraph:
 
     @cached_property
     def dag(self) -> Dag:
+        """The tasks and their edges as an acyclic graph of indices."""
         index = self.index
         return Dag.from_edges(
             len(self.tasks), ((index[e.source], index[e.target]) for e in self.edges), self.graph.name
@@ -95,7 +96,7 @@ class ContractedGraph:
 def assemble(
     graph: ModelGraph, rule: str, groups: Sequence[Sequence[int]], steps: Sequence[MergeStep]
 ) -> ContractedGraph:
-    """The contracted graph whose tasks are ``groups``.
+    """Return the contracted graph whose tasks are ``groups``.
 
     ``graph``: the model graph.
     ``rule``: name of the rule that made the groups.

@@ -121,7 +121,7 @@ class BorderSizes:
         return math.fsum(self._size[t] for t in self._in[b] if self._find(t[0]) == a)
 
     def merge(self, a: int, b: int) -> None:
-        """The tasks starting in ``a`` and ``b`` are about to become one, which starts in ``a``."""
+        """Update the neighbours' records before ``a`` and ``b`` become one task, which starts in ``a``."""
         mine, theirs = self._in[a], self._in[b]
         for tensor in [t for t in theirs if self._find(t[0]) == a]:
             self._readers[tensor] -= theirs.pop(tensor)
@@ -201,6 +201,7 @@ class Merging:
         return f"{shown} and {more} more" if more > 0 else shown
 
     def result(self, rule: str) -> ContractedGraph:
+        """Return the contracted graph of the present groups, with the steps that led to it."""
         groups = [self.quotient.path(head) for head in self.quotient.heads()]
         return assemble(self.graph, rule, groups, self.steps)
 

@@ -43,6 +43,7 @@ class TaskGraph:
 
     @cached_property
     def dag(self) -> Dag:
+        """The tasks and their edges as an acyclic graph of indices."""
         pairs = zip(self.edge_source.tolist(), self.edge_target.tolist(), strict=True)
         return Dag.from_edges(len(self), pairs, self.name)
 

@@ -86,12 +86,12 @@ class MeasuredTable:
 
 
 def read_measured(data: bytes | str) -> MeasuredTable:
-    """Return the table in CSV text (UTF-8).
+    r"""Return the table in CSV text (UTF-8).
 
     Raises ``CostError`` for a missing, repeated or unknown column, a row of another length, an empty name, a
     time that is not a number of milliseconds ≥ 0, or two rows for the same; the line is named.
 
-    >>> table = read_measured("model,operator,device,ms\\nresnet18,conv1,a100-40gb,0.5\\n")
+    >>> table = read_measured("model,operator,device,ms\nresnet18,conv1,a100-40gb,0.5\n")
     >>> table.times("resnet18", "a100-40gb", CostOptions())
     {'conv1': 0.0005}
     """

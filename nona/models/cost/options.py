@@ -193,7 +193,7 @@ class CostOptions:
         return _WIDTH_BYTES[self.precision] / width
 
     def peak_for(self, dtype: str | None, kind: str = "", device: Device | None = None) -> Precision:
-        """The peak that counts for products of tensors of type ``dtype`` by an operator of ``kind``."""
+        """Return the peak for products of tensors of type ``dtype`` by an operator of ``kind``."""
         if self.precision == "auto" and dtype == "float32" and device is not None and "tf32" in device.peaks:
             by_stack = stacks()[self.stack].tf32 == "all" or "conv" in kind.lower()
             return "tf32" if by_stack else "fp32"

@@ -52,7 +52,7 @@ def rule(*kinds: str, launch: Launch = "kernel") -> Callable[[Count], Count]:
 
 @rule("MatMul", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulIntegerToFloat")
 def matmul(site: Site) -> StatedWork:
-    """The last axis of the first input is summed."""
+    """Count a MatMul: the last axis of the first input is summed."""
     shape = site.input_shape()
     return site.work(macs=site.output_elements * (shape[-1] if shape else 1))
 
@@ -68,7 +68,7 @@ def fused_matmul(site: Site) -> StatedWork:
 
 @rule("MatMulNBits", "MatMulBnb4")
 def packed_matmul(site: Site) -> StatedWork:
-    """A MatMul whose weights are packed to a few bits; the summed length is the attribute K."""
+    """Count a MatMul with weights packed to a few bits; the summed length is the attribute K."""
     length = site.attribute("K", 0) or site.input_shape()[-1]
     return site.work(macs=site.output_elements * length)
 
@@ -124,7 +124,7 @@ def convolution(site: Site) -> StatedWork:
 
 @rule("QLinearConv")
 def quantised_convolution(site: Site) -> StatedWork:
-    """Return inputs: x, its scale and zero point, then the weights; the bias is the ninth."""
+    """Count a quantised convolution, whose weights are the fourth input and bias the ninth."""
     return _convolution(site, weight=3, bias=8)
 
 
@@ -404,7 +404,7 @@ def lookup(site: Site) -> StatedWork:
 
 @rule("ScatterElements", "ScatterND", "Scatter", "TensorScatter")
 def scatter(site: Site) -> StatedWork:
-    """Indices and updates are read, the updated rows are written."""
+    """Count a scatter: indices and updates are read, the updated rows are written."""
     updates = site.bytes_of(site.operator.inputs[1:])
     return site.work(read=updates, write=min(updates, site.write_bytes), weight=0.0)
 
@@ -422,7 +422,7 @@ def generation(site: Site) -> StatedWork:
 
 
 def _partial(site: Site) -> StatedWork:
-    """The first input counts at most as many bytes as are written; the others count whole."""
+    """Count the first input for at most the bytes that are written, the others whole."""
     data, *rest = site.operator.inputs or ("",)
     used = min(site.bytes_of((data,)), site.write_bytes)
     static = site.is_static(data)
@@ -436,7 +436,7 @@ def _partial(site: Site) -> StatedWork:
     launch="view",
 )
 def view(site: Site) -> StatedWork:
-    """Return the same bytes under another shape (Dropout does nothing at inference)."""
+    """Count nothing: the same bytes under another shape (Dropout does nothing at inference)."""
     return site.work(read=0.0, write=0.0, weight=0.0)
 
 

@@ -29,6 +29,7 @@ class Site:
     tensor_bytes: Mapping[str, float]
 
     def attribute(self, name: str, default: int) -> int:
+        """Return an attribute that is a number; ``default`` when it is not given."""
         value = self.operator.attributes.get(name, default)
         return int(value) if isinstance(value, int | float) else default
 
@@ -47,9 +48,11 @@ class Site:
         return place < len(self.operator.inputs) and self.operator.inputs[place] != ""
 
     def input_shape(self, place: int = 0) -> tuple[int, ...]:
+        """Return the shape of an input; empty when it is not given or not known."""
         return self._shape(self.operator.inputs, place)
 
     def output_shape(self, place: int = 0) -> tuple[int, ...]:
+        """Return the shape of an output; empty when it is not given or not known."""
         return self._shape(self.operator.outputs, place)
 
     def _shape(self, names: tuple[str, ...], place: int) -> tuple[int, ...]:
@@ -60,10 +63,12 @@ class Site:
 
     @property
     def input_elements(self) -> int:
+        """Return the number of elements of the first input."""
         return math.prod(self.input_shape())
 
     @property
     def output_elements(self) -> int:
+        """Return the number of elements of the first output."""
         return math.prod(self.output_shape())
 
     def is_static(self, name: str) -> bool:

@@ -275,7 +275,7 @@ def _stated(
 def _elsewhere(
     operator: Operator, executor: ExecutorClass, executors: Mapping[str, ExecutorClass], options: CostOptions
 ) -> Stated | None:
-    """The time given for another slice of this device, else for the first other device that is known."""
+    """Return the time stated for another slice of this device, else for the first other known device."""
     given = operator.compute_s or {}
     names = [n for n in given if n in executors]
     if not names:

@@ -59,7 +59,7 @@ def parse_guarded(
 
 
 def slim_guarded(stream: BinaryIO, size: int, filename: str, limits: ChildLimits = ChildLimits()) -> bytes:
-    """An ONNX file of ``size`` bytes without its weights, from a child process that never holds it whole."""
+    """Return an ONNX file of ``size`` bytes without its weights, read in a child process with limits."""
     with GuardedWorker(limits) as worker:
         return worker.slim(stream, size, filename)
 
@@ -83,6 +83,7 @@ class GuardedWorker:
         self.close()
 
     def close(self) -> None:
+        """End the child process and close its pipes."""
         if self._child is not None:
             self._child.kill()
             for pipe in (self._child.stdin, self._child.stdout):

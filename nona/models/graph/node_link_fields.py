@@ -529,7 +529,9 @@ def number(text: str, owner: str, key: str) -> int | float:
 
 
 def node_values(texts: Mapping[str, str], owner: str) -> Document:
-    """The known attributes of a node. Times may be a JSON map, device → number, or number of inputs → number.
+    """Return the known attributes of a node.
+
+    Times may be a JSON map, device → number, or number of inputs → number.
 
     >>> node_values({"compute_ms": '{"v100": 2, "t4": 5}', "kind": "Conv"}, "Node 'a'")
     {'compute_ms': {'v100': 2, 't4': 5}, 'kind': 'Conv'}
@@ -546,6 +548,7 @@ def node_values(texts: Mapping[str, str], owner: str) -> Document:
 
 
 def edge_values(texts: Mapping[str, str], owner: str) -> Document:
+    """Return the known attributes of an edge, its bytes as a number."""
     return {k: number(v, owner, k) if k == "bytes" else v for k, v in texts.items()}
 
 

@@ -193,7 +193,7 @@ def _document(
     bound: Mapping[str, int],
     notes: list[str],
 ) -> Document:
-    """The document of a graph whose nodes are ``parted`` into static names and those that run."""
+    """Return the document of a graph whose nodes are ``parted`` into static names and those that run."""
     static, running = parted
     outputs = [v.name for v in graph.output]
     all_text(outputs)

@@ -138,7 +138,7 @@ class _Pass:
             return None
 
     def run(self, node: OnnxNode) -> None:
-        """The values of a node's outputs, where those of its inputs are known and few."""
+        """Compute the values of a node's outputs where those of its inputs are known and few."""
         from onnx import helper
         from onnx.reference import ReferenceEvaluator
 
@@ -233,6 +233,7 @@ class RuleInput:
         return shape
 
     def number(self, name: str, default: int = 0) -> int:
+        """Return an attribute that is a whole number; ``default`` where it is not given."""
         return next((a.i for a in self._proto.attribute if a.name == name), default)
 
     def numbers(self, name: str) -> tuple[int, ...]:
@@ -240,7 +241,7 @@ class RuleInput:
         return next((tuple(a.ints) for a in self._proto.attribute if a.name == name), ())
 
     def like(self, kind: str, *places: int, last: bool = False) -> Shape:
-        """The shape of the first output if these inputs, in float32, went into ONNX's operator ``kind``.
+        """Return the first output's shape if ONNX's operator ``kind`` had these inputs, in float32.
 
         ``last``: the channels of the first input and of the output are the last axis.
         """

@@ -68,6 +68,7 @@ def size_bytes(kind: TensorType) -> float:
 
 
 def tensor_data(kind: TensorType) -> Document:
+    """Return the bytes, type and shape of a tensor as a document holds them."""
     element, shape = kind
     data: Document = {
         "bytes": size_bytes(kind),

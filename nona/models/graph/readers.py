@@ -30,9 +30,9 @@ _DOT = re.compile(_COMMENTS + rb"(?:strict\s+)?(?:di)?graph\b[^;={]{0,200}+\{", 
 
 
 def _sniff(data: bytes) -> str:
-    """Return the reader whose format ``data`` looks like, a description of a foreign one, or ``""``.
+    r"""Return the reader whose format ``data`` looks like, a description of a foreign one, or ``""``.
 
-    >>> _sniff(b' {"nodes": []}'), _sniff(b"digraph { a -> b }"), _sniff(b"PK\\x03\\x04...")
+    >>> _sniff(b' {"nodes": []}'), _sniff(b"digraph { a -> b }"), _sniff(b"PK\x03\x04...")
     ('json', 'dot', 'a ZIP archive (PyTorch checkpoints are)')
     """
     head = data[:4096].removeprefix(b"\xef\xbb\xbf")

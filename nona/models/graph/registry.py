@@ -37,6 +37,7 @@ class Reader:
     keeps_state: bool = False
 
     def read(self, data: bytes, filename: str, symbols: Mapping[str, int]) -> Document:
+        """Return the document in a file; errors of the format's module become :class:`GraphError`."""
         try:
             document: Document = import_module(self.module).read_document(data, filename, symbols)
         except RecursionError:

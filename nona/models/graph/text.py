@@ -16,10 +16,10 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def quote(value: object, width: int = 60) -> str:
-    """``value`` in quotes on one line, at most ``width`` characters of it.
+    r"""``value`` in quotes on one line, at most ``width`` characters of it.
 
-    >>> quote("a" * 100, 5), quote("two\\nlines"), quote(3)
-    ("'aaaaa…'", "'two\\\\nlines'", '3')
+    >>> quote("a" * 100, 5), quote("two\nlines"), quote(3)
+    ("'aaaaa…'", "'two\\nlines'", '3')
     """
     if isinstance(value, str):
         return repr(value if len(value) <= width else value[:width] + "…")
@@ -30,9 +30,9 @@ def quote(value: object, width: int = 60) -> str:
 
 
 def one_line(text: object, width: int = 200) -> str:
-    """``text`` with every run of white space and control characters turned into one space.
+    r"""``text`` with every run of white space and control characters turned into one space.
 
-    >>> one_line("first\\n  second")
+    >>> one_line("first\n  second")
     'first second'
     """
     flat = re.sub(r"\s+", " ", _UNSAFE.sub(" ", str(text))).strip()

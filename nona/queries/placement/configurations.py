@@ -209,7 +209,7 @@ def _relabelled(parts: Sequence[int], root: int) -> dict[int, int]:
 
 
 def canonical(labels: Sequence[int]) -> tuple[int, ...]:
-    """Return the same placement with servers other than the root's numbered by first use.
+    """Return the placement with its servers other than the root's numbered by first use.
 
     >>> canonical([3, 0, 3, 2, 3])
     (1, 0, 1, 2, 1)

@@ -337,7 +337,7 @@ def _with_spread(labels: Ints, m: int, slots: int) -> Ints:
 
 
 def configurations_considered(tasks: TaskGraph, subgraph: SubGraph) -> int:
-    """Return number of configurations when the cluster has servers enough for every part.
+    """Return the number of configurations when the cluster has servers enough for every part.
 
     For an interior of m ≤ 6 tasks these are all: Σ over partitions into k parts of k² (the part
     with the root times the part with the sink), Bell(m+2) − 2·Bell(m+1), where neither is virtual.

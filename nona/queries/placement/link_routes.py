@@ -38,8 +38,10 @@ class Crossings:
 
 @dataclass(frozen=True, eq=False)
 class ServerDraws:
-    """Probabilities of S servers: ``p`` as above, ``source`` that a message comes from each, ``near``
-    that it does and stays in the rack."""
+    """The probabilities of S servers.
+
+    ``p`` as above, ``source`` that a message comes from each, ``near`` that it does and stays in the rack.
+    """
 
     p: Floats
     source: Floats

@@ -193,6 +193,7 @@ class WaitCurves:
 
     @staticmethod
     def of(roles: Sequence[Role]) -> WaitCurves:
+        """Return the curves of some roles."""
 
         def column(value: Sequence[float]) -> Floats:
             return np.array(value, dtype=float)
@@ -219,13 +220,14 @@ class WaitCurves:
         return float(self.background @ inverse), float(self.bundle @ inverse), float(self.pair @ met)
 
     def slopes(self, load: float) -> tuple[float, float, float]:
+        """Return the slopes of (A0, A1, A2) by the load, at ``load``."""
         inverse = 1.0 / (1.0 - self.rho0 - self.per_load * load)
         steep = self.per_load * inverse**2
         met = np.where(inverse > self.spacing, steep, 0.0)
         return float(self.background @ steep), float(self.bundle @ steep), float(self.pair @ met)
 
     def waits(self, load: Floats, bundle: Floats, pairs: Floats) -> Floats:
-        """w at several points; ``inf`` where a role is full."""
+        """Return w at several points; ``inf`` where a role is full."""
         spare = 1.0 - self.rho0 - np.multiply.outer(load, self.per_load)
         stable = spare.min(axis=-1, initial=math.inf) > 0
         inverse = 1.0 / np.where(stable[..., None], spare, 1.0)
@@ -235,7 +237,7 @@ class WaitCurves:
         return result
 
     def wait(self, load: float, bundle: float, pairs: float) -> float:
-        """w at one point."""
+        """Return w at one point."""
         return float(self.waits(np.array(load), np.array(bundle), np.array(pairs)))
 
 

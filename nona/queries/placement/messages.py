@@ -158,6 +158,7 @@ class ShapeCandidates:
 
     @cached_property
     def messages(self) -> Messages:
+        """The messages of the configurations."""
         return messages(self.shape, self.labels, self.link)
 
     @cached_property
@@ -178,18 +179,14 @@ class ShapeCandidates:
 
     @cached_property
     def envelopes(self) -> dict[float, object]:
-        """Their lines in the link's wait at the last few server waits, see
-        :mod:`nona.queries.placement.spans`.
-        """
+        """Lines of the link's wait at recent server waits, see :mod:`nona.queries.placement.spans`."""
         return {}
 
     @cached_property
     def runs(self) -> dict[float, object]:
-        """Their blocks by the probability that an executor is busy, see
-        :mod:`nona.queries.placement.queueing`.
-        """
+        """Blocks by an executor's busy probability, see :mod:`nona.queries.placement.queueing`."""
         return {}
 
     def take(self, rows: Ints) -> ShapeCandidates:
-        """Only some of the configurations."""
+        """Return the configurations of these rows only."""
         return ShapeCandidates(self.shape, self.labels[rows], self.link, self.exhaustive, self.note)

@@ -203,6 +203,7 @@ class DrawnCandidates:
 
     @cached_property
     def link(self) -> PlacementLink:
+        """The link of the placement at its shares."""
         return link_of(self.system, self.shares)
 
     @cached_property
@@ -332,7 +333,7 @@ def value_at(
 
 
 def _path(c: ShapeCandidates, p: Floats, at: int, wait: float, server_wait_s: float) -> Terms:
-    """The terms of a sub-graph's path, averaged over its configurations, all on ``at`` if that is not −1."""
+    """Return the mean terms of a sub-graph's path over its configurations, all on ``at`` unless −1."""
     if at >= 0:
         return single_span(c, at, wait, server_wait_s)[1]
     rows = np.flatnonzero(p)

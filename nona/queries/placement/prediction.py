@@ -167,7 +167,7 @@ def congestion_price(model: PlacementModel, value: Value) -> float:
 
 
 def _links(model: PlacementModel, value: Value) -> tuple[PredictedLink, ...]:
-    """The wait at every role of links; at the one link where there is but one, none with one server."""
+    """Return the wait at every role of links; at the one link where there is but one."""
     traffic = value.traffic
     if traffic is not None:
         return tuple(

@@ -184,7 +184,7 @@ def _moves(shape: SubgraphShape, row: Labels, slots: int) -> Iterator[Labels]:
 
 
 def mixtures(a: Candidate, b: Candidate, parts: Sequence[float]) -> Iterator[Candidate]:
-    """The placements that take ``a`` with probability 1 − p and ``b`` with p, for each p of ``parts``."""
+    """Return the placements that take ``a`` with probability 1 − p and ``b`` with p, p in ``parts``."""
     for p in parts:
         yield Candidate("mixture", blend(a.queries, b.queries, p), a.shares)
 

@@ -156,7 +156,7 @@ def blocks(candidates: ShapeCandidates, busy: float = 0.0) -> WorkBlocks:
 
 
 def blocks_of(candidates: ShapeCandidates, busy: float) -> WorkBlocks:
-    """Return the same, computed once for each ``busy``."""
+    """Return the blocks, computed once for each ``busy``."""
     kept = candidates.runs.get(busy)
     if not isinstance(kept, WorkBlocks):
         kept = candidates.runs[busy] = blocks(candidates, busy)

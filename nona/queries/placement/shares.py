@@ -367,6 +367,6 @@ def share_notes(model: PlacementModel, x: Probabilities) -> tuple[str, ...]:
 
 
 def _parts(model: PlacementModel, x: Probabilities, j: int) -> int:
-    """The most servers that a sub-graph of query class ``j`` uses in a configuration of its placement."""
+    """Return the most servers that a sub-graph of query class ``j`` uses in one configuration."""
     used = [c.labels[p > 0] for c, p in zip(model.candidates[j], x[j], strict=True)]
     return 1 + max((int(labels.max(initial=0)) for labels in used), default=0)

@@ -390,7 +390,7 @@ def _lines(c: ShapeCandidates, link_wait: Floats, server_wait_s: float, rows: In
 
 
 def _far(c: ShapeCandidates, server_wait_s: float) -> Floats:
-    """A wait so large that every configuration's last line is active."""
+    """Return a wait so large that every configuration's last line is active."""
     kept = c.messages
     if c.link.discipline == "fifo":
         unit = np.ones(len(c))

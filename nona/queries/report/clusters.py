@@ -277,7 +277,7 @@ def capacity(cluster: Cluster, tasks: Cluster | None, cost: CostSpec) -> Capacit
 
 
 def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorClass]) -> list[str]:
-    """A sentence for each model whose weights do not fit an executor class, and one for all models.
+    """Return a sentence for each model whose weights do not fit an executor class, and one for all models.
 
     ``weights`` are bytes by model. The placement keeps a model off the classes that cannot hold it, and
     deals models out where they do not all fit one executor; what fits nowhere cannot be served.
@@ -373,6 +373,7 @@ class ServerRow:
 
     @property
     def shares(self) -> tuple[float, ...]:
+        """The share of every executor, GPU by GPU."""
         return tuple(cell.share for gpu in self.gpus for cell in gpu)
 
     @property
@@ -411,6 +412,7 @@ class ClusterMap:
 
     @property
     def executors(self) -> int:
+        """The number of executors."""
         return sum(len(server.shares) for unit in self.units for server in unit.servers)
 
 

@@ -83,7 +83,7 @@ def pairing(old: Scenario, new: Scenario, warmups: tuple[int | None, int | None]
 
 
 def same_jobs(old: Scenario, new: Scenario, more: Mapping[str, bool]) -> Pairing:
-    """Return the same where ``more`` says what else of the two runs differs."""
+    """Return whether two runs have the same jobs; ``more`` is what else differs."""
     differ = {"workload": _arriving(old) != _arriving(new), "seed": old.seed != new.seed, **more}
     changed = [word for word, other in differ.items() if other]
     return Pairing(not changed, "another " + " and another ".join(changed) if changed else "")

@@ -360,7 +360,7 @@ def gantt_figure(rows: Sequence[GanttBar]) -> go.Figure:
 
 
 def _add(chart: go.Figure, own: Sequence[GanttBar], number: int, most: int) -> None:
-    """The bars of one job: tasks plain, messages hatched; ``most`` members of a batch fill a lane."""
+    """Draw the bars of one job: tasks plain, messages hatched; ``most`` members of a batch fill a row."""
     colour = PALETTE[number % len(PALETTE)]
     for hatch, part in (
         ("", [r for r in own if not _is_message(r)]),

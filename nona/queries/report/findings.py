@@ -168,7 +168,7 @@ def _trouble(schedulers: Schedulers, over: Sequence[str]) -> tuple[str, str]:
 
 
 def live_headline(live: LiveRun) -> Finding:
-    """The same while the simulation is running: the lowest mean so far.
+    """Return the same while the simulation is running: the lowest mean so far.
 
     >>> live_headline(LiveRun()).text
     'No job is complete yet.'

@@ -219,7 +219,7 @@ def counts_text(live: LiveRun) -> str:
 
 
 def measured(series: LiveLines, schedulers: Schedulers) -> dict[str, LiveLine]:
-    """The lines of a run that has ended, with the use of executors and links and the SLO hits of its result.
+    """Return the lines of a finished run, with the use of executors and links and its SLO hits.
 
     So that charts and tables show one number: while a run goes on, its use counts from its start, and its
     hits are of the jobs that are done.

@@ -50,7 +50,7 @@ def compared(
     off: Mapping[str, OffRange],
     advice: Sequence[str],
 ) -> simulation.ComparedReport:
-    """The report with every scheduler's difference from a baseline, where there is one, and what follows."""
+    """Return the report with every scheduler's difference from a baseline, and what follows."""
     return simulation.ComparedReport(
         **dict(report), baseline=baseline, differences=differences, off=off, advice=tuple(advice)
     )

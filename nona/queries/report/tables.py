@@ -190,6 +190,7 @@ def compared_text(report: ComparedReport) -> str:
 
 
 def simulation_text(report: SimulationReport) -> str:
+    """Return the report as text: a table of the schedulers, the runs and their checks."""
     passed = all(report.checks.values())
     checks = "all passed" if passed else "FAILED: " + "; ".join(report.failed_checks)
     lines = [
@@ -300,5 +301,6 @@ DIFFERENCES = Table[Difference](
 
 
 def difference_text(baseline: str, differences: Mapping[str, Difference]) -> str:
+    """Return the differences from a baseline as text."""
     title = f"minus {baseline}, on the same jobs"
     return f"{title}\n{DIFFERENCES.of(differences).text()}" if differences else f"{title}: no other scheduler"

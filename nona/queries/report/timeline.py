@@ -44,7 +44,7 @@ class Clock:
     def arrow(
         self, name: str, mark: str, begin: Place, span_s: tuple[float, float], end: Place, at_s: float
     ) -> Iterator[TraceEvent]:
-        """An arrow from the end of a slice, whose span is given, to the begin of another."""
+        """Yield an arrow from the end of a slice, whose span is given, to the begin of another."""
         # A nanosecond before its end a slice is still the one that the arrow leaves.
         left, at = max(self.ns(span_s[0]), self.ns(span_s[1]) - 1) / 1000, self.ns(at_s) / 1000
         yield TraceEvent(ph="s", name=name, cat="flow", id=mark, pid=begin[0], tid=begin[1], ts=left)

@@ -259,7 +259,7 @@ def _begin_s(times: Floats, window: float) -> float:
 
 
 def dispersion(times: Floats) -> tuple[float, float]:
-    """The largest index of dispersion over windows of 4, 8, 16 … mean gaps, and the length of these, seconds.
+    """Return the largest index of dispersion over windows of 4, 8, 16 … gaps, and their length, s.
 
     That is the variance of the arrivals in a window over their mean. Slow changes of the rate, of which gaps
     tell nothing, show in it. Each length has at least 20 windows.
@@ -282,7 +282,7 @@ def dispersion(times: Floats) -> tuple[float, float]:
 
 
 def bursts_index(arrivals: Arrivals, rate: float) -> tuple[float, float]:
-    """The index of dispersion of Markov-modulated arrivals over a cycle of bursts, and the cycle, seconds.
+    """Return the dispersion of Markov-modulated arrivals over a cycle of bursts, and the cycle, s.
 
     Formula: 1 + 2σ₁σ₂(λ₁−λ₂)²/(s²·(λ₁σ₂+λ₂σ₁)) · (1 − (1−e^(−st))/(st)), with the rates λ of the two states,
     σ at which they are left, s = σ₁+σ₂, and t the cycle.

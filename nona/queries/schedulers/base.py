@@ -151,9 +151,11 @@ class RoundInput(NamedTuple):
 
 
 class Allotment(NamedTuple):
-    """The decision of a round: ``sets`` (Q, E), which executors the queries of each flow may use, and
-    ``memory``, which is handed to the next round. A flow without an executor that can hold its model may use
-    all that can."""
+    """The decision of a round.
+
+    ``sets`` (Q, E): which executors the queries of each flow may use. ``memory``: handed to the next round. A
+    flow without an executor that can hold its model may use all that can.
+    """
 
     sets: Bools
     memory: Any
@@ -164,8 +166,9 @@ Allocate = Callable[[RoundInput, Any], Allotment]
 
 
 class SchedulerTables(NamedTuple):
-    """Tables of a scheduler for one system: a named tuple of arrays, numbers and such tuples, and the draws
-    it needs.
+    """A scheduler's tables for one system, and how many draws it needs.
+
+    The tables are a named tuple of arrays, numbers and such tuples.
 
     ``uniforms_per_job`` is per task picked for ``pick``, else per job (the most that any query class
     needs; the k-th draw of a job is the same for every scheduler). With ``hand_over_s``, for ``pick``, a
@@ -277,9 +280,10 @@ PRIME, FACTOR = 2147483647, 48271  # of the "minimal standard" generator
 
 
 def mixed(draw: float, first: int, salt: int) -> int:
-    """A number from 0 to 2³¹ − 2 that depends on a uniform draw and two whole numbers: Lehmer's generator,
-    started from the draw and fed with the others. Its bits are folded in between, as a sum alone would move
-    neighbouring numbers by the same small step.
+    """Return a number from 0 to 2³¹ − 2 that depends on a uniform draw and two whole numbers.
+
+    It is Lehmer's generator, started from the draw and fed with the others. Its bits are folded in between,
+    as a sum alone would move neighbouring numbers by the same small step.
 
     >>> [mixed(0.5, 3, salt) % 10 for salt in range(8)]
     [5, 3, 0, 9, 8, 0, 4, 7]
@@ -350,6 +354,7 @@ class WithoutTables:
     def __call__(
         self, system: System, placement: Placement | None, options: Mapping[str, Any]
     ) -> SchedulerTables:
+        """Return no tables, and one draw per decision."""
         return SchedulerTables(NoTables(), 1)
 
 
@@ -362,8 +367,10 @@ def free_executor(view: SystemView, u: float) -> int:
 
 
 def home_or_free(view: SystemView, ready: Ready, best: int, u: float, out: NDArray[Any]) -> bool:
-    """Pick the ready task ``best``: where its last predecessor ran, if that is free, else as
-    :func:`free_executor` draws. Whether there is such an executor."""
+    """Pick the ready task ``best`` where its last predecessor ran, if that executor is free.
+
+    Else as :func:`free_executor` draws. Returns whether there is such an executor.
+    """
     executor = ready.home[best]
     if executor < 0 or view.queue_length[executor] != 0:
         executor = free_executor(view, u)

@@ -145,8 +145,11 @@ MOST_PATIENCE = 1000
 
 @dataclass(frozen=True, slots=True)
 class RandomWalk:
-    """``steps`` proposals; ``alpha``: a proposal that is slower by x % of the time on one device is accepted
-    with probability exp(−alpha·x)."""
+    """Limits of a search for placements.
+
+    ``steps``: proposals. ``alpha``: a proposal that is slower by x % of the time on one device is accepted
+    with probability exp(−alpha·x).
+    """
 
     steps: int
     alpha: float
@@ -220,7 +223,7 @@ class Offline(NamedTuple):
 
 
 def decide(now: float, query: int, view: SystemView, tables: Offline, u: Any, out: Any) -> None:
-    """The model's placement, from an executor drawn among those that can hold the model.
+    """Place the model from an executor drawn among those that can hold it.
 
     The places on its server are counted from it, round about; those beyond from the next server on.
     """
@@ -286,8 +289,7 @@ def _by_server(system: System, executor_class: int) -> Ints:
 
 
 def _on_servers(system: System, pools: list[Ints]) -> tuple[Ints, Ints, Ints]:
-    """(E,) each: an executor's place in the pool of its class, where those of its server begin, and how
-    many they are."""
+    """Return (E,) each executor's place in the pool of its class, its server's begin there and size."""
     rank, begin, size = (np.zeros(system.executors, dtype=np.int64) for _ in range(3))
     for pool in pools:
         servers = system.executor_server[pool]

@@ -40,7 +40,7 @@ class ExecutorWorks(NamedTuple):
 
 
 def decide(now: float, query: int, view: SystemView, tables: ExecutorWorks, u: Any, out: Any) -> None:
-    """The executor of least backlog + own work; of equals one with the shortest queue, drawn."""
+    """Bind to the executor of least backlog + own work; of equals one with the shortest queue, drawn."""
     base = query * len(view.executor_server)
     least, length, equal = math.inf, 0, 0
     for e in range(len(view.executor_server)):

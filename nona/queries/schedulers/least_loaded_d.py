@@ -18,8 +18,10 @@ from nona.queries.system import System
 
 
 class DrawnWorks(NamedTuple):
-    """Q query classes. ``start`` (Q+1,) delimits in ``executor`` those that can hold the model; ``d`` of
-    them are drawn."""
+    """The tables of Q query classes.
+
+    ``start`` (Q+1,) delimits in ``executor`` those that can hold the model; ``d`` of them are drawn.
+    """
 
     works: Works
     start: Ints

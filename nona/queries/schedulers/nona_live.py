@@ -119,8 +119,11 @@ def ahead_s(e: int, view: SystemView) -> float:
 def _first_executor(query: int, view: SystemView, t: LiveTables, s: Slots, u: float) -> int:
     """Return the executor that would be done with the whole query first.
 
+    Of equals that with the shorter queue, then the next from where the draw ``u`` points.
+
     Of equals that with the shorter queue,
-    then the next from where the draw ``u`` points."""
+    then the next from where the draw ``u`` points.
+    """
     executors = len(view.executor_server)
     base, e = query * t.classes, int(u * executors)
     best, least, length, idle = e, math.inf, 0, 0
@@ -212,14 +215,14 @@ def _place_of(server: int, begin: int, end: int, s: Slots) -> int:
 
 
 def grown(work_s: float, wait_s: float) -> float:
-    """The wait behind newcomers with so much work: all of it at first, ``wait_s`` at last."""
+    """Return the wait behind newcomers with so much work: all of it at first, ``wait_s`` at last."""
     if work_s <= 0.0 or wait_s <= 0.0:
         return 0.0
     return wait_s * work_s / (wait_s + work_s)
 
 
 def link_wait_s(request_s: float, queue_s: float, x: Expected, live: int) -> float:
-    """The wait at the link of a message requested then, if the link has ``queue_s`` seconds of work now.
+    """Return the wait at the link of a message requested then, with ``queue_s`` seconds of work now.
 
     Where that is not read (``live`` is 0), the mean.
     """
@@ -247,7 +250,7 @@ def start_s(slot: int, ready_s: float, job: ArrivingJob, w: JobWalk, s: Slots, x
 
 
 def _risk_s(slot: int, ready_s: float, job: ArrivingJob, w: JobWalk, s: Slots, x: Expected) -> float:
-    """The wait to be expected on top: others may have come to the executor while the job was not there.
+    """Return the wait expected on top, as others may come to the executor before the job is there.
 
     Background comes blindly. Queries take the idle executors first: of those that come until
     ``ready_s`` only the share that finds none left counts.
@@ -262,7 +265,7 @@ def _risk_s(slot: int, ready_s: float, job: ArrivingJob, w: JobWalk, s: Slots, x
 
 
 def scarcity(query: int, until_s: float, s: Slots, x: Expected) -> float:
-    """The share of newcomers until then that find no idle executor: wanted / (wanted + idle)."""
+    """Return the share of newcomers until then that find no idle executor: wanted / (wanted + idle)."""
     wanted = x.burst_wanted[query] + x.wanted_rate * until_s
     return float(wanted / (wanted + s.idle[0])) if wanted > 0.0 else 0.0
 
@@ -447,7 +450,7 @@ MOST_USED = 0.8  # of what the background leaves of the links
 
 
 def _with_quota(system: System, t: LiveTables) -> LiveTables:
-    """The tables with the share of jobs that the links can bear, were all split as on an idle cluster.
+    """Return the tables with the share of jobs that the links can bear, were all split as on an idle cluster.
 
     Every role of links (cards, uplinks, core) carries at most 0.8 of what background leaves of it; the
     same share holds for all query classes.

@@ -113,8 +113,10 @@ FEW_MARGIN, MOST_MARGIN = 1.6, 0.3  # 1.6 / executors, at most 0.3
 
 
 def _expected_of(system: System, others: Sequence[int]) -> Expected:
-    """Wait behind background, by Pollaczek and Khinchine: ρ·E[S²] / (2·E[S]·(1 − ρ)); the mean rest of a
-    job that a newcomer meets: E[S²] / (2·E[S]); and bursts, see :func:`_followers`.
+    """Return the wait behind background, the mean rest of a job that a newcomer meets, and bursts.
+
+    The wait follows Pollaczek and Khinchine: ρ·E[S²] / (2·E[S]·(1 − ρ)); the rest is E[S²] / (2·E[S]); for
+    bursts see :func:`_followers`.
 
     ``others``: how many executors beside the first a query of each class may take.
     """

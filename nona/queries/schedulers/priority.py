@@ -33,8 +33,10 @@ class Ranks(NamedTuple):
 
 
 def decide(now: float, view: SystemView, ready: Ready, tables: Ranks, u: Any, out: NDArray[Any]) -> bool:
-    """Return the first ready task of the oldest job of the most urgent class; where its last predecessor
-    ran, if that is free."""
+    """Pick the first ready task of the oldest job of the most urgent class.
+
+    It runs where its last predecessor ran, if that is free.
+    """
     if ready.n == 0:
         return False
     best = np.argmin(tables.rank[ready.query] * SPAN + ready.job)

@@ -239,6 +239,7 @@ class FromPreset:
     def __call__(
         self, system: System, placement: Placement | None, options: Mapping[str, Any]
     ) -> SchedulerTables:
+        """Return the tables of a fixed placement."""
         placed = [place_fixed(system, q, self.name) for q in system.queries]
         return build_tables(system, placed, shares=default_shares(system))
 
@@ -253,6 +254,7 @@ class FromPlacement:
     def __call__(
         self, system: System, placement: Placement | None, options: Mapping[str, Any]
     ) -> SchedulerTables:
+        """Return the tables of the solved placement."""
         solved = required_placement(self.name, placement)
         return build_tables(system, solved.queries, choices=self.choices, shares=solved.class_shares)
 

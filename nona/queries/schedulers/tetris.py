@@ -51,7 +51,7 @@ class Packing(NamedTuple):
 
 
 def best_executors(view: SystemView, ready: Ready, i: int, t: Packing, into: Ints) -> tuple[float, int]:
-    """The best alignment of entry i with a free executor, −1 if it fits none, and how many have it: ``into``.
+    """Find the best alignment of entry i with a free executor (−1: none fits), and how many have it.
 
     Alignment is demand · available, each as a share of the capacity. A free executor and its memory are
     available as a whole. A card counts with what is not promised. It fits when no card is promised more than
@@ -100,8 +100,11 @@ def best_executors(view: SystemView, ready: Ready, i: int, t: Packing, into: Int
 def sent(
     here: Ints, rates: Floats, there: int, promised: Floats, capacity: Floats, a: float
 ) -> tuple[float, float]:
-    """The alignment ``a`` with the cards that send to server ``there``, −1 where one has no room, and the
-    bytes/s that are read from them. Inputs are on servers ``here``; any server without one is as −1."""
+    """Return the alignment ``a`` with the sending cards of server ``there``, and the bytes/s they read.
+
+    The alignment is −1 where a card has no room. Inputs are on servers ``here``; any server without one is as
+    −1.
+    """
     servers, wanted = len(capacity) // 2, 0.0
     for r in range(len(here)):
         if here[r] == there:
@@ -119,7 +122,7 @@ def sent(
 
 
 def _received(promised: float, capacity: float, a: float, wanted: float, penalty: float) -> float:
-    """The alignment ``a`` with the card that receives, less the penalty for reading over the network."""
+    """Return the alignment ``a`` with the receiving card, less the penalty for reading remotely."""
     if a < 0 or wanted <= 0:
         return a
     if not has_room(promised, wanted, capacity):
@@ -154,7 +157,7 @@ def work_left_s(ready: Ready, i: int, t: Packing) -> float:
 
 
 def progress(ready: Ready, i: int, t: Packing) -> float:
-    """The share of complete tasks in the stage of entry i."""
+    """Return the share of complete tasks in the stage of entry i."""
     first, base = t.first[ready.query[i]], ready.base[i]
     stage = t.stage[first + ready.task[i]]
     done, tasks = 0, 0

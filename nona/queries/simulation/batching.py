@@ -66,8 +66,9 @@ def no_batch_sizes(system: System) -> Ints | None:
 def members_taken(
     waiting: int, formed: int, most: int, late: bool, at_once: bool, preferred: int, largest: int
 ) -> tuple[int, bool]:
-    """How many of ``waiting`` tasks an open batch of ``formed`` takes (0 formed: a new one), and whether it
-    is full then; 0: it waits.
+    """Return how many of ``waiting`` tasks an open batch of ``formed`` takes, and whether it is full.
+
+    0 formed: a new batch; 0 taken: it waits.
 
     ``late``: the oldest of them has waited for the delay. ``at_once``: there is no delay. ``preferred``: the
     largest preferred size that the batch would reach; 0 for none.

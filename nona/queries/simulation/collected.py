@@ -49,6 +49,7 @@ class QuantileSketch:
 
     @property
     def count(self) -> int:
+        """The number of values."""
         return self.zeros + int(self.counts.sum())
 
     def added(self, values: ArrayLike) -> QuantileSketch:
@@ -185,7 +186,7 @@ def in_time(times_s: Floats, bound_s: float | Floats) -> Bools:
 
 
 def over_bound(times_s: Floats, bound_s: Floats) -> Floats:
-    """Times of jobs over their bounds: above 1 where :func:`in_time` does not hold, ``inf`` where unfinished.
+    """Return times of jobs over their bounds: above 1 where :func:`in_time` fails, ``inf`` if unfinished.
 
     Jobs without a bound (``nan``) are left out.
 
@@ -250,8 +251,10 @@ UNKNOWN = Busy(np.zeros(0), np.zeros(0))
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """Progress of a run: share of its jobs that have left, measured jobs that left since the last call,
-    loads; ``waiting`` (Q,): measured jobs that are there.
+    """The progress of a run.
+
+    The share of its jobs that have left, measured jobs that left since the last call, and loads; ``waiting``
+    (Q,): measured jobs that are there.
     """
 
     fraction: float

@@ -116,7 +116,7 @@ class DaskPool(Generic[P, R]):
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
-        """A client with at least one worker; losing the scheduler is one line."""
+        """Connect a client with at least one worker; losing the scheduler is an error of one line."""
         check_address(self.address, self.timeout_s)
         try:
             client = self._client()
@@ -200,7 +200,7 @@ class DaskPool(Generic[P, R]):
             ) from error
 
     def _result(self, future: Any) -> R | None:
-        """The result of a run that has ended; ``None`` if its work was lost."""
+        """Return the result of a run that has ended; ``None`` if its work was lost."""
         try:
             result: R = future.result()
         except self._distributed.CancelledError:

@@ -28,6 +28,7 @@ class ReplicationWork:
     reporting: bool
 
     def run(self, key: Key, on_progress: Callable[[RunProgress], None] | None) -> Records:
+        """Run one replication of a scheduler."""
         scheduler, prepared = self.schedulers[key[0]]
         return simulate_run(
             self.system, scheduler, prepared, replace(self.options, replication=key[1]), on_progress

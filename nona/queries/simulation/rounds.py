@@ -33,7 +33,7 @@ def no_totals(system: System) -> FlowTotals:
 
 
 def _copied(of: FlowTotals) -> FlowTotals:
-    """Return the same numbers, which do not change any more."""
+    """Return a read-only copy of the numbers."""
     return FlowTotals(of.offered.copy(), of.completed.copy(), of.service_s.copy(), of.response_s.copy())
 
 
@@ -61,6 +61,7 @@ class SchedulerRounds:
 
     @property
     def next_s(self) -> float:
+        """The time of the next round, seconds."""
         return self._number * self._round_s
 
     def left_out(self, totals: FlowTotals, next_event_s: float) -> bool:

@@ -129,7 +129,7 @@ def common_warmup(pilot: Mapping[str, Sequence[Records]], otherwise: int) -> War
 
 
 def run_name(replication: int) -> str:
-    """The name of a run in progress reports.
+    """Return the name of a run in progress reports.
 
     >>> run_name(0), run_name(PILOT_FIRST + 1), run_name(SHORT_FIRST)
     ('replication 1', 'warm-up pilot 2', 'a short run first')
@@ -225,6 +225,7 @@ Rates = Sequence[tuple[Arrivals, float]]
 
 
 def of_queries(system: System) -> Rates:
+    """Return the arrivals and the rate of every query class."""
     return [(q.arrivals, q.rate) for q in system.queries]
 
 
@@ -253,19 +254,21 @@ def part_run(classes: Rates, length_s: float, jobs: str = "jobs") -> str:
 
 
 def executors_reason(load: float) -> str:
+    """Return why executors with this load have no steady state."""
     return (
         f"The load offered to the executors is {of_capacity(load, 'their')}; add servers or lower the rates."
     )
 
 
 def link_reason(link: str, load: float) -> str:
+    """Return why a link with this load has no steady state."""
     return (
         f"The load offered to {link} is {of_capacity(load)}; raise its capacity, or keep more on one server."
     )
 
 
 def over_runs(reason: str, load: tuple[float, float], means: tuple[float, float]) -> str:
-    """The reason of one run with the mean load over all runs in place of its own, (executors, link) each."""
+    """Return the reason of one run with mean loads over all runs in place of its own, (executors, link)."""
     for own, mean, whose in zip(load, means, ("their", "its"), strict=True):
         reason = reason.replace(f"is {of_capacity(own, whose)};", f"is {of_capacity(mean, whose)};", 1)
     return reason

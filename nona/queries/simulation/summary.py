@@ -66,6 +66,7 @@ class MeasuredJobs:
     query: int | None = None
 
     def completed(self) -> list[int]:
+        """Return the number of completed jobs of each run."""
         return [int(self._of(r.tally.completed).sum()) for r in self.runs]
 
     def mean_jcts(self) -> list[float]:
@@ -105,7 +106,7 @@ class MeasuredJobs:
         )
 
     def _counted(self) -> list[tuple[Records, int]]:
-        """The runs with completed jobs, and how many."""
+        """Return the runs with completed jobs, and how many."""
         return [(r, jobs) for r, jobs in zip(self.runs, self.completed(), strict=True) if jobs]
 
     def hit_rates(self) -> list[float]:
@@ -340,7 +341,7 @@ def hit_rate_difference(
 
 
 def _in_common(a: Sequence[Records], b: Sequence[Records]) -> list[tuple[Records, Records]]:
-    """The runs of equal replications, which were measured alike."""
+    """Return the runs of equal replications, which were measured alike."""
     of_b = {(r.replication, r.jobs, r.every): r for r in b}
     return [(r, of_b[mark]) for r in a if (mark := (r.replication, r.jobs, r.every)) in of_b]
 

@@ -47,7 +47,7 @@ def background_items(
 def background_blocks(
     stream: BackgroundStream, streams: RandomStreams, *name: str
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the same in blocks, so memory is bounded: Poisson arrivals, gamma services.
+    """Yield the background in blocks, so memory is bounded: Poisson arrivals, gamma services.
 
     Ends at once when there is no background.
     """
@@ -65,7 +65,7 @@ def background_blocks(
 def link_background(
     stream: BackgroundStream, streams: RandomStreams, name: Sequence[str], capacity: float
 ) -> Iterator[tuple[float, float]]:
-    """The background of a link of ``capacity`` (bytes/s): (arrival instant, seconds of the link) each."""
+    """Yield the background of a link of ``capacity`` (bytes/s): (arrival instant, seconds of the link)."""
     for arrival, size in background_items(stream, streams, *name):
         yield arrival, size / capacity
 
@@ -73,7 +73,7 @@ def link_background(
 def link_blocks(
     stream: BackgroundStream, streams: RandomStreams, name: Sequence[str], capacity: float
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the same in blocks."""
+    """Yield the background of a link in blocks."""
     for times, sizes in background_blocks(stream, streams, *name):
         yield times, sizes / capacity
 

@@ -49,7 +49,7 @@ def write_records(path: Path, runs: Runs, names: Sequence[str]) -> None:
 
 
 def write_trace(path: Path, study: PreparedSystem, runs: Runs) -> None:
-    """The first jobs of every scheduler in Chrome's trace-event format.
+    """Write the first jobs of every scheduler in Chrome's trace-event format.
 
     Raises ``ReportError`` when the file cannot be written.
     """

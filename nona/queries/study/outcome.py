@@ -68,7 +68,7 @@ def off_ranges(study: PreparedSystem, report: SimulationReport) -> dict[str, Off
 def simulated_run(
     prepared: PreparedSystem, result: SimulationResult, outcome: SimulationOutcome, live: LiveRun
 ) -> SimulatedRun:
-    """The run whose ``outcome`` is that of :func:`~nona.queries.study.outcome.simulation_outcome`."""
+    """Return the run whose ``outcome`` is that of :func:`~nona.queries.study.outcome.simulation_outcome`."""
     return SimulatedRun(
         **dict(outcome),
         live=live,

@@ -325,7 +325,7 @@ def _figure(placement: Placement) -> float:
 
 
 def _late(placement: Placement) -> Estimate | None:
-    """The simulated share of late jobs, where SLOs are the objective."""
+    """Return the simulated share of late jobs, where SLOs are the objective."""
     simulated = placement.simulated
     if simulated is None or placement.objective != "slo":
         return None

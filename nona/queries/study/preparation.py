@@ -33,7 +33,7 @@ from nona.scenario.schema import Scenario, WorkloadRow
 
 
 def placement_link(cluster: Cluster) -> PlacementLink:
-    """The link between the cluster's servers, with the route over cards and racks where it has them."""
+    """Return the link between servers, routed over cards and racks where the cluster has them."""
     network = cluster.network
     servers = np.bincount([e.server for e in cluster.executors], minlength=cluster.servers)
     return link_between(
@@ -248,7 +248,7 @@ Times = Literal["short", "stated", "long"]
 
 
 def with_times_off(study: PreparedSystem, times: Literal["short", "long"]) -> PreparedSystem:
-    """The study with every modelled time at the lower or the upper end of its interval.
+    """Return the study with every modelled time at the lower or the upper end of its interval.
 
     All errors are taken to have the same sign, as those of one cost model share their cause: that is the
     widest case. Given and measured times, rates, transfers, background and SLOs stay.

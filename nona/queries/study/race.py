@@ -238,7 +238,7 @@ class Race:
         return trial.failed or best.gain_over(trial, CLEAR).low > 3 * self.same(best.mean)
 
     def same(self, value: float) -> float:
-        """Return a difference that does not matter beside ``value``."""
+        """Return the difference that does not matter beside ``value``."""
         return SAME[self.goal] * (value if self.goal == "mean-jct" else 1.0)
 
 

@@ -69,7 +69,7 @@ class Runner:
 def _between(
     tell: OnReplicationProgress | None, begin: float, end: float, first: int = 0
 ) -> OnReplicationProgress | None:
-    """Return reports shares of work that goes from ``begin`` to ``end``.
+    """Return a function that reports shares of work from ``begin`` to ``end``.
 
     Replications count from ``first``.
     """
@@ -94,7 +94,7 @@ def _find_warmup(runner: Runner, spec: SimulationSpec, options: RunOptions) -> W
 
 
 def _pilot_share(spec: SimulationSpec) -> float:
-    """The pilot's share of all runs: 0 without one."""
+    """Return the pilot's share of all runs: 0 without one."""
     return PILOT_RUNS / (PILOT_RUNS + spec.replications) if spec.warmup == "mser" else 0.0
 
 
@@ -142,7 +142,7 @@ def beyond_capacity(system: System, name: str, placement: Placement | None) -> b
 
 
 def judged(runs: tuple[Records, ...], beyond: bool) -> tuple[Records, ...]:
-    """The runs of a scheduler; none has a steady state where load shows it."""
+    """Return the runs of a scheduler; none has a steady state where load shows it."""
     if not beyond:
         return runs
     overloaded: State = "overloaded"
@@ -186,7 +186,7 @@ def _is_hopeless(run: Records, certain: bool) -> bool:
 
 
 def _with_stopped_warmup(warmup: Warmup, jobs: int, stopped: Found) -> Warmup:
-    """The warm-up that pilot runs of the ``stopped`` schedulers too would have given: they have no cut."""
+    """Return the warm-up that pilot runs of the ``stopped`` schedulers, which have no cut, would give."""
     if not stopped or warmup.rule != "mser":
         return warmup
     return replace(warmup, jobs=max(warmup.jobs, auto_warmup(jobs)))
@@ -326,7 +326,7 @@ def _runs(
 
 
 def _without_gap(runs: Mapping[int, Records]) -> tuple[Records, ...]:
-    """The runs from replication 0 up to the first that has not ended."""
+    """Return the runs from replication 0 up to the first that has not ended."""
     return tuple(runs[n] for n in itertools.takewhile(runs.__contains__, range(len(runs))))
 
 

@@ -59,7 +59,7 @@ def network_of(scenario: Scenario, servers: int) -> SharedNetwork:
 
 
 def arrivals_of(scenario: Scenario, index: int, sources: Sources) -> Arrivals:
-    """The arrival process of a row of the workload, those of language models last, with its trace read."""
+    """Return the arrival process of a row of the workload, those of language models last."""
 
     def read(name: str, where: Where | None, clock: Clock) -> Floats:
         return read_trace(sources.read(name), PurePath(name).name, where, clock)

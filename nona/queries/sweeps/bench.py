@@ -227,7 +227,7 @@ class SweepPoints:
         return self.is_stable(name, value)
 
     def replicate(self, value: float, names: Sequence[str]) -> None:
-        """The replications after the first of those that are stable there; no more runs follow."""
+        """Run the replications after the first of those that are stable there."""
         stable = [n for n in names if self.is_stable(n, value)]
         if self.settings.replications > 1 and stable:
             self.simulate(value, stable, self.settings.replications)

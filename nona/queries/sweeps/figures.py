@@ -126,7 +126,7 @@ def sweep_figure(report: SweepReport, view: str = "JCT", cursor: float | None = 
 def _add_curve(
     chart: go.Figure, name: str, curve: SweptCurve, view: DrawnQuantity, report: SweepReport
 ) -> None:
-    """Joined points, with a gap where there is no steady state."""
+    """Draw joined points, with a gap where there is no steady state."""
     factor = axis_scale(report.unit)[0]
     means = [(p, view.get(p).mean if p.steady else None) for p in curve.points]
     shown = [(p, mean) for p, mean in means if mean is not None or not p.steady]
@@ -193,7 +193,7 @@ def _formula_ratios(curve: SweptCurve, base: SweptCurve) -> list[tuple[float, fl
 def _add_crosses(
     chart: go.Figure, name: str, curve: SweptCurve, view: DrawnQuantity, report: SweepReport
 ) -> None:
-    """A cross for every edge that is well known, at the height of the last point drawn before it."""
+    """Draw a cross for every well-known edge, at the height of the last point before it."""
     span = report.values[-1] - report.values[0]
     close = max(sweep_findings.NEAR * span, 1.0 if report.unit == "count" else 0.0)
     look = replace(scheduler_style(name), symbol=UNSTABLE_SYMBOL)
@@ -211,7 +211,7 @@ def _add_crosses(
 
 
 def _edge_label(low: float | None, high: float | None, unit: str) -> str:
-    """The labels at the ends of a range without a steady state; ``None``: it has no end there.
+    """Return the labels at the ends of a range without a steady state; ``None``: it has no end there.
 
     >>> _edge_label(0.6, None, "fraction"), _edge_label(None, 12.0, "count")
     ('unstable ≥ 60 %', 'unstable ≤ 12')
@@ -230,7 +230,7 @@ def _stable_text(curve: SweptCurve, report: SweepReport) -> str:
 
 
 def _set_log_range(chart: go.Figure, title: str) -> None:
-    """The simulated curves set the range of a logarithmic axis; the formula may leave it near its pole."""
+    """Set the range of a logarithmic axis by the simulated curves, as the formula has a pole."""
     drawn = [v for t in chart.data if t.mode != "lines" for v in t.y if v is not None]
     log_axis(chart, drawn, title, "y")
     if drawn:
@@ -252,7 +252,7 @@ def nines(share: float) -> float:
 
 
 def _add_target(chart: go.Figure, report: SweepReport) -> None:
-    """The target as a line, a hollow marker where a curve crosses it, and the axis in per cent."""
+    """Draw the target as a line, a hollow marker where a curve crosses it, and the axis in per cent."""
     goal, target = nines(report.target), target_text(report.target)
     drawn = [v for t in chart.data for v in t.y if v is not None]
     chart.update_yaxes(
@@ -391,7 +391,7 @@ def _add_values(heat: Heat, rows: _Rows, measure: Measure) -> None:
 
 
 def _add_target_line(chart: go.Figure, rows: _Rows, target: float) -> None:
-    """The border between the cells that keep the target and those that miss it.
+    """Draw the border between the cells that keep the target and those that miss it.
 
     Dark on light, so that it is seen on every colour; nothing where all cells are on one side.
     """

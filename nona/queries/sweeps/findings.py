@@ -79,8 +79,7 @@ def _spans_text(spans: Sequence[Span], unit: str) -> str:
 
 
 def stability_finding(report: SweepReport) -> str:
-    """The schedulers that are stable at all values, and the edges of the others, lowest first: in one or two
-    sentences."""
+    """Return one or two sentences on the schedulers' stability, the lowest edges first."""
     by_spans: dict[tuple[Span, ...], list[str]] = {}
     for name, curve in report.schedulers.items():
         by_spans.setdefault(tuple(unstable_spans(curve)), []).append(name)
@@ -232,7 +231,7 @@ def _has_target(report: SweepReport) -> bool:
 
 
 def holds_text(curve: SweptCurve, report: SweepReport) -> str:
-    """The range in which a scheduler keeps the target: ``up to +18 %``, ``from 7 on``, ``throughout``."""
+    """Return where a scheduler keeps the target: ``up to +18 %``, ``from 7 on``, ``throughout``."""
     if not _has_target(report) or not curve.points:
         return ""
     crossed = crossings(curve, report.target)

@@ -32,6 +32,7 @@ class GridCell:
         return NO_LEAD if self.level else self.scheduler
 
     def text(self, measure: Measure) -> str:
+        """Return the cell's value in words."""
         if not self.point.steady:
             return "unstable"
         if measure == "SLO hits":
@@ -58,7 +59,10 @@ def cells(grid: SweepGrid, measure: Measure, scheduler: str = "") -> Cells:
 
 
 def _level(best: GridCell, here: Sequence[GridCell], measure: Measure) -> tuple[str, ...]:
-    """The steady schedulers that do not differ clearly from the best: in means by replication, or in hits."""
+    """Return the steady schedulers that do not differ clearly from the best.
+
+    The comparison is of means by replication, or of SLO hits.
+    """
     steady = [c for c in here if c.point.steady]
     if best not in steady:
         return ()
@@ -79,7 +83,7 @@ def _at(report: SweepReport, value: float, scheduler: str) -> list[GridCell]:
 
 
 def _rank(cell: GridCell, measure: Measure) -> tuple[bool, float, float]:
-    """The lowest is best: steady ones first, equal SLO hits by their time."""
+    """Return the key for sorting: the lowest is best, steady ones first, equal SLO hits by their time."""
     mean = cell.point.jct_s.mean
     time_s = mean if mean is not None else float("inf")
     hits = -(cell.point.kept or 0.0) if measure == "SLO hits" else 0.0

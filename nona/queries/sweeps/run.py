@@ -66,7 +66,7 @@ def sweep(
 
 
 def _coarse(bench: SweepPoints, tell: Tell) -> None:
-    """A few values far apart at first, so that all curves are there early; then those between.
+    """Simulate a few values far apart first, so that all curves appear early; then those between.
 
     Within each wave schedulers that need no placement go before those that wait for it to be solved.
     """

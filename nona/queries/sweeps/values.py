@@ -17,7 +17,7 @@ BEND = 0.1  # of the natural logarithm: 10 % off the straight line between the n
 
 
 def spread_order(count: int) -> list[int]:
-    """The indices 0 … count − 1, each far from those before: the ends, the middle, the quarters, …
+    """Return the indices 0 … count − 1 so that each is far from those before: ends, middle, quarters.
 
     >>> spread_order(5), spread_order(1)
     ([0, 4, 2, 1, 3], [0])

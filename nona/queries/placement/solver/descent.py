@@ -197,7 +197,9 @@ def _step(model: PlacementModel, x: Table, wanted: Table, limit: float) -> Table
 
 
 def _part_of_the_way(model: PlacementModel, x: Table, wanted: Table, limit: float) -> Table | None:
-    """x + t·(wanted − x) at the best t of (0, 1), to three digits; None if that is not below ``limit``.
+    """Return x + t·(wanted − x) at the best t of (0, 1), to three digits.
+
+    None if that is not below ``limit``.
 
     Visits and their wait both follow the placement, so their product bends: where a whole step is too
     long, sub-graphs mix.

@@ -39,7 +39,7 @@ class Choice:
     share: float
 
     def vector(self, columns: int) -> Floats:
-        """x (n,)."""
+        """Return x (n,)."""
         x = np.zeros(columns)
         x[self.first] = 1.0
         if self.mixed >= 0:

@@ -112,7 +112,7 @@ class _Search:
         return Certified(self.x, self.value, lower, self.cells, lower >= self._target())
 
     def _cells(self, first: float, scale: float) -> float:
-        """The bound over the waits from ``first`` to ``scale``."""
+        """Return the bound over the waits from ``first`` to ``scale``."""
         heap = [(self.problem.constant, first, scale)]
         finished = math.inf
         while heap and self.cells < self.max_cells:
@@ -141,7 +141,7 @@ class _Search:
         return Certified(self.x, self.value, self.value, self.cells, True)
 
     def _last_wait(self, first: float) -> float:
-        """A wait above which nothing beats the incumbent, by doubling.
+        """Return a wait above which nothing beats the incumbent, by doubling.
 
         Costs grow with the wait, and without a row Σ min cost bounds the value from there on; at
         last only configurations that wait for nothing remain, and the bound reaches the best of these.

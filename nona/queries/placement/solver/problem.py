@@ -47,6 +47,7 @@ class Rows:
         )
 
     def traffic(self, x: Floats) -> LinkTraffic:
+        """Return the load and the bundles that the placement ``x`` sends over the link."""
         bundle = float(self.bundle @ x)
         return LinkTraffic(float(self.load @ x), bundle, bundle + float(self.pairs @ x))
 

@@ -64,6 +64,7 @@ class Tangents:
     def at(
         problem: PlacementProgram, rows: Rows, wait: float, load: float, prices: tuple[float, float]
     ) -> Tangents:
+        """Return the tangents at one wait and load."""
         return Tangents(problem, rows, wait, load, *prices, *problem.lines.tangents(wait))
 
     def value(self, wait: float, load: float) -> float:
@@ -227,7 +228,7 @@ class _Search:
         return Certified(self.x, self.value, self.value, self.cells, True)
 
     def _last_wait(self, first: float) -> float:
-        """A wait above which nothing beats the incumbent, by doubling; see :mod:`~.parametric`."""
+        """Return a wait above which nothing beats the incumbent, by doubling; see :mod:`~.parametric`."""
         step = max(first, 1e-9 * max(self.reference, 1e-9))
         for _ in range(200):
             x, cost = self._cheapest(first + step)

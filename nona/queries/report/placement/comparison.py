@@ -34,7 +34,7 @@ def mean_of(report: PlacementReport | None) -> float | None:
 
 
 def hits_of(report: PlacementReport | None) -> float | None:
-    """The simulated share of SLOs kept; ``None`` without a steady state or without SLOs."""
+    """Return the simulated share of SLOs kept; ``None`` without a steady state or without SLOs."""
     if report is None or not report.simulated.steady or report.simulated.misses is None:
         return None
     return 1.0 - report.simulated.misses
@@ -47,7 +47,7 @@ def estimate_of(report: PlacementReport) -> Estimate:
 
 
 def figure_text(report: PlacementReport) -> str:
-    """What the placement was chosen for, in figures: its mean, and the SLOs kept where there are some."""
+    """Return the figures a placement was chosen for: its mean, and the SLOs kept if there are any."""
     kept = f", {hits_text(report)} of the SLOs kept" if hits_of(report) is not None else ""
     return f"mean JCT {mean_text(estimate_of(report), format_time)}{kept}"
 
@@ -61,7 +61,7 @@ def interval_text(report: PlacementReport) -> str:
 
 
 def hits_estimate(report: PlacementReport | None) -> Estimate:
-    """The simulated share of SLOs kept, with its interval; unknown without a steady state or SLOs."""
+    """Return the simulated share of SLOs kept, with its interval; unknown without a steady state or SLOs."""
     hits = hits_of(report)
     if report is None or hits is None:
         return UNKNOWN
@@ -70,18 +70,18 @@ def hits_estimate(report: PlacementReport | None) -> Estimate:
 
 
 def hits_text(report: PlacementReport) -> str:
-    """The simulated share of SLOs kept: ``98.2 %``."""
+    """Return the simulated share of SLOs kept: ``98.2 %``."""
     return kept_text(hits_of(report))
 
 
 def hits_interval_text(report: PlacementReport) -> str:
-    """The interval of the simulated share of SLOs kept: ``97.5 % to 98.7 % (95 %), simulated``."""
+    """Return the interval of the simulated share of SLOs kept: ``97.5 % to 98.7 % (95 %), simulated``."""
     ends = hits_estimate(report).ci95
     return "simulated" if ends is None else f"{kept_text(ends[0])} to {kept_text(ends[1])} (95 %), simulated"
 
 
 def hits_within_text(report: PlacementReport) -> str:
-    """Return the same with its interval: ``98.2 % (97.5 % to 98.7 %)``."""
+    """Return the SLO hits with their interval: ``98.2 % (97.5 % to 98.7 %)``."""
     hits = hits_estimate(report)
     between = "" if hits.ci95 is None else f" ({kept_text(hits.ci95[0])} to {kept_text(hits.ci95[1])})"
     return f"{kept_text(hits.mean)}{between}"

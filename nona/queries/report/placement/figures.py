@@ -67,7 +67,7 @@ def jct_split_figure(models: Mapping[str, TimeParts]) -> go.Figure:
 
 
 def comparison_figure(data: PlacementOutcome) -> go.Figure:
-    """The placement, local and spread: simulated mean JCTs with intervals, or SLO hits where those count."""
+    """Draw placement, local and spread: simulated mean JCTs with intervals, or SLO hits if they count."""
     reports = {"nona": data.nona, "local": data.local, "spread": data.spread}
     values = {n: UNKNOWN if r is None else estimate_of(r) for n, r in reports.items()}
     if not is_slo(data.nona):

@@ -103,7 +103,7 @@ NAMES = {
 
 
 def split_finding(models: Mapping[str, TimeParts]) -> str:
-    """The model with the smallest share of compute in its JCT, and its largest other parts.
+    """Return the model with the smallest share of compute in its JCT, and its largest other parts.
 
     >>> waits = {"network_wait_s": 0.0, "server_wait_s": 0.0}
     >>> split_finding({"a": TimeParts(4.0, compute_s=3.0, transfer_s=1.0, **waits)})
@@ -270,7 +270,7 @@ def best_so_far(search: SearchProgress) -> str:
 
 
 def early_text(after_s: float) -> str:
-    """The note on a result whose search was cancelled."""
+    """Return the note on a result whose search was cancelled."""
     return (
         f"Cancelled early, after {format_time(after_s, 2)}: this is the best so far. Solve again for a "
         "complete search."
@@ -325,7 +325,7 @@ def _links_text(links: Sequence[PredictedLink]) -> list[str]:
 
 
 def _classes_text(report: PlacementReport) -> list[str]:
-    """A line for each executor class, if there are several: load, wait, models drawn to it, weights."""
+    """Return a line for each executor class if there are several: load, wait, models and weights."""
     classes, shares = report.predicted.classes, report.class_shares
     lines = []
     for predicted, memory in zip(classes, report.memory.classes, strict=True) if len(classes) > 1 else ():

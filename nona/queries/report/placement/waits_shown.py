@@ -18,10 +18,10 @@ _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def tex_number(value: float, digits: int = 4) -> str:
-    """Return a number, in powers of ten where it is very small or large.
+    r"""Return a number, in powers of ten where it is very small or large.
 
     >>> tex_number(0.25), tex_number(1.5e-9), tex_number(float("inf"))
-    ('0.25', '1.5\\\\cdot 10^{-9}', '\\\\infty')
+    ('0.25', '1.5\\cdot 10^{-9}', '\\infty')
     """
     if not math.isfinite(value):
         return r"\infty"
@@ -32,10 +32,10 @@ def tex_number(value: float, digits: int = 4) -> str:
 
 
 def tex_time(seconds: float) -> str:
-    """Seconds in the unit that suits them.
+    r"""Seconds in the unit that suits them.
 
     >>> tex_time(0.0123), tex_time(0.0)
-    ('12.3\\\\,\\\\mathrm{ms}', '0\\\\,\\\\mathrm{s}')
+    ('12.3\\,\\mathrm{ms}', '0\\,\\mathrm{s}')
     """
     if not math.isfinite(seconds):
         return tex_number(seconds)
@@ -44,19 +44,19 @@ def tex_time(seconds: float) -> str:
 
 
 def tex_rate(per_s: float) -> str:
-    """Return a rate per second.
+    r"""Return a rate per second.
 
     >>> tex_rate(300)
-    '300\\\\,\\\\mathrm{s^{-1}}'
+    '300\\,\\mathrm{s^{-1}}'
     """
     return f"{tex_number(per_s)}\\,\\mathrm{{s^{{-1}}}}"
 
 
 def tex_sum(terms: Sequence[str]) -> str:
-    """Terms joined by plus signs; of many terms only the first and the last.
+    r"""Terms joined by plus signs; of many terms only the first and the last.
 
     >>> tex_sum(["a", "b"]), tex_sum(list("abcdefg"))
-    ('a + b', 'a + b + c + \\\\ldots + g')
+    ('a + b', 'a + b + c + \\ldots + g')
     """
     if len(terms) <= MOST_TERMS + 1:
         return " + ".join(terms) or "0"
@@ -313,7 +313,7 @@ def server_lines(
 
 
 def visit_line(weights: Sequence[float], visits: Sequence[float], seen: Sequence[float]) -> WorkingLine:
-    """The mean wait of a visit over the mix, where models wait at executors of other kinds."""
+    """Return the mean wait of a visit over the mix, where models wait at executors of other kinds."""
     terms = [(w * a, s) for w, a, s in zip(weights, visits, seen, strict=True) if w * a > 0]
     total = sum(a * s for a, s in terms) / sum(a for a, _ in terms) if terms else seen[0]
     top = tex_sum([rf"{tex_number(a)}\cdot {tex_time(s)}" for a, s in terms])
@@ -394,5 +394,5 @@ def _wait_line(executors: _Executors, several: bool) -> WorkingLine:
 
 
 def _share(several: bool) -> str:
-    """The factor for the share of a kind of executors; with one kind it is 1."""
+    """Return the factor for the share of a kind of executors; with one kind it is 1."""
     return " s_{jk}" if several else ""

@@ -115,7 +115,7 @@ def _class(model: PlacementModel, x: Probabilities, j: int, waits: _Waits) -> _C
 def _configurations(
     candidates: ShapeCandidates, p: Floats, waits: _Waits
 ) -> list[tuple[WorkingConfiguration, float]]:
-    """The configurations in use of one sub-graph, each with its time, infinite if the link is overloaded."""
+    """Return the used configurations of a sub-graph with times, ``inf`` if the link is overloaded."""
     path = spans(candidates, waits.path_link, waits.visit_s)[1]
     rows = []
     for i in np.flatnonzero(p):
@@ -166,7 +166,7 @@ def _objective_line(model: PlacementModel, names: Sequence[str], classes: Sequen
 
 
 def _gap_line(certificate: CertifiedOptimum) -> WorkingLine:
-    """The certified gap of the formula's optimum F*, which may differ from the placement that was chosen."""
+    """Show the certified gap of the formula's optimum F*, which may differ from the chosen placement."""
     best, bound = certificate.objective_s, certificate.lower_bound_s
     top = rf"{tex_time(best)} - {tex_time(bound)}"
     title, ratio = (

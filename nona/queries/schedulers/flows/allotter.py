@@ -49,8 +49,11 @@ def _cluster_of(system: System) -> FlowCluster:
 
 
 class FlowKnowledge(NamedTuple):
-    """``expected`` (Q,): queries that the next round is expected to bring; ``rates`` (Q, K): queries/s on one
-    executor of each class."""
+    """What a policy is asked in a round.
+
+    ``expected`` (Q,): queries that the next round is expected to bring; ``rates`` (Q, K): queries/s on one
+    executor of each class.
+    """
 
     expected: Floats
     rates: Floats
@@ -142,8 +145,11 @@ DECIMALS = 6  # equal flows get claims that are equal only up to a solver's roun
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ExecutorClaims:
-    """``rows``: numbers of the flows of each row; ``executors`` (rows, K): how many they should have of each
-    class, on average over rounds."""
+    """What a policy claims.
+
+    ``rows``: numbers of the flows of each row; ``executors`` (rows, K): how many they should have of each
+    class, on average over rounds.
+    """
 
     rows: tuple[tuple[int, ...], ...]
     executors: Floats
@@ -188,6 +194,7 @@ class AskPolicy:
     options: Mapping[str, Option] = field(default_factory=dict)
 
     def __call__(self, question: RoundQuestion, memory: Any) -> tuple[ExecutorClaims, Any]:
+        """Return the policy's claims, and the memory as it is."""
         from nona.allocation.registry import get_policy  # programs take a while to import
 
         if len(question.active) < 2:  # there is nothing to divide: all flows may use all executors
@@ -202,8 +209,11 @@ ALL: tuple[int, ...] = ()  # the row of executors that all flows share
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Holdings:
-    """``rows``: the flows of each row, the last is :data:`ALL`; ``owner`` (E,): the row that holds each
-    executor; ``short`` (rows, K): executors that a row should have had more, over all rounds."""
+    """The rows of flows and their executors.
+
+    ``rows``: the flows of each row, the last is :data:`ALL`; ``owner`` (E,): the row that holds each
+    executor; ``short`` (rows, K): executors that a row should have had more, over all rounds.
+    """
 
     rows: tuple[tuple[int, ...], ...]
     owner: Ints
@@ -211,9 +221,12 @@ class Holdings:
 
 
 def hold(of: FlowCluster, claims: ExecutorClaims, before: Holdings | None) -> Holdings:
-    """The holdings of the next round: of each class, one executor after the other goes to the row that is
-    short of most, the first of equals. What nobody claims, all flows share. A row keeps what it had as far
-    as it goes; other executors change hands in order of their numbers."""
+    """Return the holdings of the next round.
+
+    Of each class, one executor after the other goes to the row that is short of most, the first of equals.
+    Unclaimed executors are shared by all flows. A row keeps what it had as far as possible; other executors
+    change hands in order of their numbers.
+    """
     rows = (*claims.rows, ALL)
     left = of.counts - claims.executors.sum(axis=0)
     short = np.vstack([claims.executors, np.maximum(left, 0.0)])
@@ -297,6 +310,7 @@ class Allotter:
     ask: FlowPolicy
 
     def __call__(self, seen: RoundInput, memory: Memory | None) -> Allotment:
+        """Return the executors of each flow for the next round."""
         estimates = learned(self.of, memory.known if memory else None, seen)
         before = memory.held if memory else None
         question = RoundQuestion(self.of, estimates, seen, owned(self.of, before))

@@ -24,8 +24,11 @@ from nona.queries.schedulers.flows.allotter import (
 
 
 class PackingTrial(NamedTuple):
-    """``rows``: which flows shared in the last round; ``alone`` (Q,): slowdown of each flow in the last round
-    in which it had a row of its own, ``nan`` before."""
+    """What was tried.
+
+    ``rows``: which flows shared in the last round; ``alone`` (Q,): slowdown of each flow in the last round in
+    which it had a row of its own, ``nan`` before.
+    """
 
     rows: tuple[tuple[int, ...], ...]
     alone: Floats
@@ -38,6 +41,7 @@ class AskGandiva:
     seed: int
 
     def __call__(self, question: RoundQuestion, memory: PackingTrial | None) -> tuple[ExecutorClaims, Any]:
+        """Return the claims of the next round, and what it tries."""
         from nona.allocation.registry import get_policy  # programs take a while to import
 
         trial = _seen(question, memory)

@@ -99,6 +99,7 @@ class AskTiresias:
     promote: float
 
     def __call__(self, question: RoundQuestion, memory: _Standing | None) -> tuple[ExecutorClaims, Any]:
+        """Return the claims by attained service, and the queues of the flows."""
         standing = moved(
             memory or joined(len(question.of.rates)),
             question.seen.service_s.sum(axis=1),

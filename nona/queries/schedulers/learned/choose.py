@@ -64,8 +64,11 @@ class Learned(NamedTuple):
 
 
 class ReadyCandidates(NamedTuple):
-    """(C,) entry of the ready list, executor, executors that are alike, bytes to fetch, and score of
-    each; (C, P+4) the features of pair and state."""
+    """The C candidates of a decision.
+
+    (C,) entry of the ready list, executor, executors that are alike, bytes to fetch, and score of each; (C,
+    P+4) the features of pair and state.
+    """
 
     entry: Ints
     executor: Ints
@@ -76,8 +79,9 @@ class ReadyCandidates(NamedTuple):
 
 
 class DecisionInput(NamedTuple):
-    """Input common to all candidates of a decision: the time, (S,) free executors of each server, and the
-    share of executors that are free.
+    """The input common to all candidates of a decision.
+
+    The time, (S,) free executors of each server, and the share of executors that are free.
     """
 
     now: float
@@ -86,8 +90,9 @@ class DecisionInput(NamedTuple):
 
 
 def candidates(now: float, view: SystemView, ready: Ready, t: Learned) -> ReadyCandidates:
-    """All that may be chosen: every ready task on the first of each kind of free executor and, where the
-    executor of its last predecessor is busy, on that: then it waits there.
+    """Return all that may be chosen: every ready task on the first of each kind of free executor.
+
+    Where the executor of a task's last predecessor is busy, also the task on that: then it waits there.
     """
     executors, entries = len(view.queue_length), min(ready.n, MOST_READY)
     c = _room_for(entries * (min(executors, MOST_KINDS) + 1), t.pair + STATE)
@@ -201,10 +206,12 @@ def _fetched_bytes(view: SystemView, ready: Ready, i: int, e: int, t: Learned) -
 def _describe(
     m: DecisionInput, view: SystemView, ready: Ready, t: Learned, i: int, e: int, fetched: float, out: Floats
 ) -> None:
-    """The features of entry i on executor e, and of the state; times as log(1 + 10 x) in units of a query's
-    work: the task's time, its transfers, whether there are any, the work before it at a busy executor,
-    whether it is busy, the free neighbours; with eight also the link's queue before its transfers, and both
-    together. Of the state: free executors, open jobs, executors that the job holds, age of the task.
+    """Write the features of entry i on executor e, and of the state, to ``out``.
+
+    Times are log(1 + 10 x) in units of a query's work: the task's time, its transfers, whether there are any,
+    the work before it at a busy executor, whether it is busy, the free neighbours; with eight also the link's
+    queue before its transfers, and both together. Of the state: free executors, open jobs, executors that the
+    job holds, age of the task.
     """
     per_unit = SCALE / t.unit_s
     busy = view.queue_length[e] != 0
@@ -258,8 +265,10 @@ def score(t: Learned, hidden: Floats, features: Floats) -> float:
 
 
 def learned_tables(system: System, network: PolicyNetwork) -> Learned:
-    """Compute the tables of the decision. The graph network passes over every query class only here, as the
-    tasks after a ready one are not complete either.
+    """Compute the tables of the decision.
+
+    The graph network passes over every query class only here, as the tasks after a ready one are not complete
+    either.
 
     Raises ``PlacementError`` when a model fits no executor.
     """
@@ -294,8 +303,11 @@ def _flat(layer: Layer) -> Floats:
 
 
 def decide(now: float, view: SystemView, ready: Ready, tables: Learned, u: Any, out: NDArray[Any]) -> bool:
-    """The pair of highest score. A task whose best executor is busy waits for it, and the next best task
-    is looked at; when all that are ready wait, nothing is picked."""
+    """Pick the pair of highest score.
+
+    A task whose best executor is busy waits for it, and the next best task is considered; when all that are
+    ready wait, nothing is picked.
+    """
     pairs = candidates(now, view, ready, tables)
     waiting = np.zeros(ready.n, dtype=np.int64)
     while True:

@@ -46,6 +46,7 @@ class LearnedPolicy:
     def __call__(
         self, system: System, placement: Placement | None, options: Mapping[str, Any]
     ) -> SchedulerTables:
+        """Return the tables of the trained network for a system."""
         of = self.trained
         return SchedulerTables(learned_tables(system, network_of(of.weights, of.card.pair)), 1)
 
@@ -57,6 +58,7 @@ class Cautions:
     policy: LearnedPolicy
 
     def __call__(self, system: System) -> tuple[str, ...]:
+        """Return a note where the system lies outside the ranges of training."""
         beyond = outside(self.policy.trained.card.ranges, system)
         if not beyond:
             return ()

@@ -81,6 +81,7 @@ class Layer:
     bias: Floats
 
     def __call__(self, x: Floats) -> Floats:
+        """Return the layer's output for ``x``."""
         y: Floats = x @ self.weight + self.bias
         return y
 
@@ -137,8 +138,11 @@ def leaky(x: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """Of a query's T tasks: (T, 8) of the task, (T, 8) of the task for its job, and on the way to them
-    (T, 8): the sum over the successors."""
+    """The embedding of a query's T tasks.
+
+    (T, 8) of the task, (T, 8) of the task for its job, and on the way to them (T, 8): the sum over the
+    successors.
+    """
 
     task: Floats
     job: Floats
@@ -146,7 +150,7 @@ class Embedding:
 
 
 def embed(network: PolicyNetwork, dag: Dag, features: Floats) -> Embedding:
-    """The pass over a graph whose tasks have ``features`` (T, 3)."""
+    """Embed a graph whose tasks have ``features`` (T, 3)."""
     task = leaky(network.prepare(features))
     sums = np.zeros_like(task)
     for v in reversed(dag.topological_order()):

@@ -246,7 +246,7 @@ def compiled_policy(decide: Any, kind: str, kinds: str, types: tuple[type, ...])
 
 
 def _written(name: str, source: str) -> Path | None:
-    """A file with ``source`` in the cache: code is kept on disk only for functions that have a file."""
+    """Write ``source`` to a file in the cache: Numba keeps code on disk only for functions with a file."""
     file = cache_folder() / f"{name}-{sources_hash('queries')}.py"
     try:
         if not file.exists():

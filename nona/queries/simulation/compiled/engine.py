@@ -40,7 +40,7 @@ def _shown_view(s: Arrays) -> SystemView:
 
 
 def _frozen(array: Any) -> Any:
-    """Return the same memory, not to be written to."""
+    """Return a read-only view of the memory."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -90,7 +90,7 @@ class CompiledRounds:
         return self.next_s <= float(s.clock["wanted_s"][0]) and self.next_s < drawn_s
 
     def allot(self, s: Arrays, state: State, core: Core) -> None:
-        """The next round, where there is something to see."""
+        """Compute the next round, where there is something to see."""
         totals = FlowTotals(s.flow_offered, s.flow_completed, s.flow_service_s, s.flow_response_s)
         if self._rounds.left_out(totals, float(s.clock["wanted_s"][0])):
             return
@@ -264,7 +264,7 @@ class CompiledRun:
             self._refuse(code)
 
     def _beyond(self) -> None:
-        """The next event lies beyond the horizon: a round comes first, or background is wanted."""
+        """Prepare the event beyond the horizon: compute the round that comes first, or draw background."""
         if self.rounds and self.rounds.due(self.arrays, self.background.horizon_s):
             self.rounds.allot(self.arrays, self.state, self.core)
             self._set_horizon()

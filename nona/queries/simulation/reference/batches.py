@@ -69,6 +69,7 @@ class BatchingExecutor(ExecutorProcess):
         super().__init__(number, background, of)
 
     def join(self, job: QueryJob | None, task: int = 0, service_s: float = 0.0) -> None:
+        """Queue the task, and record when its batch began to fill."""
         if job is not None:
             job.fill_s[task] = self._idle_s()
         super().join(job, task, service_s)
@@ -109,7 +110,7 @@ class BatchingExecutor(ExecutorProcess):
             del formed[: 1 if formed[0].members == len(items) else None]
 
     def _run_on_step(self, last: list[QueryJob]) -> list[Item]:
-        """The next task of all the jobs whose batch has just ended, if it is ready here for all of them.
+        """Return the next task of all jobs whose batch has just ended, if it is ready here for all of them.
 
         Of picked tasks those alone, if no others are expected with them.
         """

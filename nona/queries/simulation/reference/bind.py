@@ -36,13 +36,13 @@ class Dispatcher(Protocol):
     """Carries out the decisions of one scheduler."""
 
     def admit(self, job: QueryJob, uniforms: Any) -> None:
-        """A job has arrived; ``uniforms`` is an array, or a list for a scheduler that takes lists."""
+        """Admit a job; ``uniforms`` is an array, or a list for a scheduler that takes lists."""
 
     def task_ended(self, job: QueryJob, task: int, executor: ExecutorProcess) -> None:
-        """A task is complete: hand on its results. Its executor has not yet gone on."""
+        """Send the results of a complete task; its executor has not yet gone on."""
 
     def settled(self, open_jobs: int) -> None:
-        """The event has been dealt with; decide what is left to decide."""
+        """Decide what is left to decide after an event."""
 
 
 def load_s(job: QueryJob, task: int, executor: ExecutorProcess) -> float:
@@ -75,6 +75,7 @@ class BindDispatcher:
         self._tables.work_s[:] = work_s.tolist() if self._lists else work_s
 
     def admit(self, job: QueryJob, uniforms: Any) -> None:
+        """Bind the tasks of the job to executors, and start its first ones."""
         parts = self._parts
         decide: Any = parts.scheduler.decide
         decide(parts.env.now, job.query, parts.look(), self._tables, uniforms, self._out)
@@ -90,6 +91,7 @@ class BindDispatcher:
             job.join(task)
 
     def task_ended(self, job: QueryJob, task: int, executor: ExecutorProcess) -> None:
+        """Send the results of a complete task to where they are read."""
         self._parts.board.release(executor.number, load_s(job, task, executor))
         for output in job.plan.outputs[task]:
             elsewhere: dict[int, list[int]] = {}
@@ -103,6 +105,7 @@ class BindDispatcher:
                 self._parts.link.send(job, output, places, executor.server, there)
 
     def settled(self, open_jobs: int) -> None:
+        """Do nothing: all is decided at arrival."""
         return
 
 
@@ -116,6 +119,7 @@ class RoundDispatcher:
         parts.env.process(self._ask())
 
     def arrived(self, query: int) -> None:
+        """Count a job of the class ``query`` as offered."""
         self._totals.offered[query] += 1
 
     def completed(self, job: QueryJob, executor: ExecutorProcess) -> None:

@@ -143,7 +143,7 @@ class SimPyRun:
         self.open_jobs += change
 
     def _mark(self, number: int) -> None:
-        """This job's arrival is one of the marks; the window opens with the first, closes with the last."""
+        """Record the state at an arrival that is a mark: the first opens the window, the last closes it."""
         while number == self.marks[len(self.open_at)]:  # in a short run one job is several of them
             self.open_at.append(self.open_jobs - 1)
         if number == self.size.first:

@@ -43,11 +43,11 @@ class LoadBoard:
         self._ticks = [0] * executors
 
     def promise(self, e: int, modelled_s: float) -> None:
-        """A task is bound to executor ``e``, or background joins its queue."""
+        """Add a task bound to executor ``e``, or background that joins its queue."""
         self._change(e, 1, round(modelled_s / TICK_S))
 
     def release(self, e: int, modelled_s: float) -> None:
-        """It is complete."""
+        """Take off a complete task."""
         self._change(e, -1, -round(modelled_s / TICK_S))
 
     def _change(self, e: int, tasks: int, ticks: int) -> None:
@@ -95,7 +95,7 @@ class ExecutorProcess:
         env.process(self._background(background))
 
     def join(self, job: QueryJob | None, task: int = 0, service_s: float = 0.0) -> None:
-        """A task, all of whose inputs are here, or background stands in the queue from now on."""
+        """Queue a task, all of whose inputs are here, or background."""
         self._queue.append((job, task, service_s))
         if not self._joined.triggered:
             self._joined.succeed()

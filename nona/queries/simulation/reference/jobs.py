@@ -102,7 +102,7 @@ class QueryJob:
         return total
 
     def deliver(self, number: int) -> None:
-        """A message has brought input ``number``.
+        """Record that a message has brought input ``number``.
 
         Of the inputs that messages bring to a task at one instant the largest number counts: with the last
         of them it joins in the order of that one.

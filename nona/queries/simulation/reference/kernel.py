@@ -51,7 +51,7 @@ class Environment(simpy.Environment):
     def at(
         self, time_s: float, key: int, callback: Callable[[simpy.Event], None] | None = None
     ) -> simpy.Event:
-        """An event that happens at an instant, in the order of its content key, and then calls back."""
+        """Schedule an event at an instant, in the order of its content key, which then calls back."""
         event = simpy.Event(self)
         event._ok, event._value = True, None
         event.callbacks = [] if callback is None else [callback]

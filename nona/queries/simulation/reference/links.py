@@ -91,10 +91,12 @@ class FifoLink:
         return max(0.0, self.free_s - now)
 
     def busy_until(self, now: float) -> float:
+        """Return the seconds in which the link was busy up to ``now``."""
         self._absorb(now)
         return self.closed_s + min(self.free_s, now) - self.since_s
 
     def work_until(self, now: float) -> float:
+        """Return the seconds of work that the link has done up to ``now``."""
         self._absorb(now)
         return self.work_s - max(0.0, self.free_s - now)
 
@@ -166,11 +168,14 @@ class SimulatedLink(Protocol):
         """(L,) Length of the busy periods, and seconds of service done, from 0 to ``now``."""
 
     def crossed_bytes(self) -> Floats | None:
-        """(classes, L + 1) Bytes that each query class sent over each link, and in all; ``None`` when
-        all it sent crossed the one link."""
+        """Bytes (classes, L + 1) that each query class sent over each link, and in all.
+
+        ``None`` when all it sent crossed the one link.
+        """
 
 
 def make_link(env: Environment, system: System, streams: RandomStreams) -> SimulatedLink:
+    """Return the link of the system: FIFO with its links, or shared."""
     if system.discipline == "fifo":
         return FifoLinks(env, system, streams)
     ((name, stream),) = system.link_streams
@@ -191,7 +196,7 @@ class _Deliveries:
         self._transfer_s = 0.0
 
     def _leave(self, message: Message) -> None:
-        """The end of the last link is known."""
+        """Schedule the delivery now that the end of the last link is known."""
         self.past_transfer_s()  # keeps the list of those on their way short
         message.delivered_s = message.end_s + self.latency_s
         for place in message.places:
@@ -244,12 +249,14 @@ class FifoLinks(_Deliveries):
         return self._paths[route]
 
     def isolated_s(self, output: Output, source: int, destination: int) -> float:
+        """Return the seconds of a transfer when nothing else is sent."""
         slowest = min(self.capacity[link] for link in self.path(source, destination))
         return output.size_bytes / slowest + self.latency_s
 
     def send(
         self, job: QueryJob, output: Output, places: Sequence[int], source: int, destination: int
     ) -> Message:
+        """Send an output from one server to another; return the message."""
         now, size = self.env.now, output.size_bytes
         message = Message(job, output, places, (source, destination), now)
         message.path = self.path(source, destination)
@@ -264,7 +271,7 @@ class FifoLinks(_Deliveries):
         return message
 
     def _join(self, message: Message) -> None:
-        """It joins its next link; with the last one it is known when it is delivered."""
+        """Let the message join its next link; with the last one its delivery is known."""
         link, lane = message.path[message.steps], self.lanes[message.path[message.steps]]
         start_s = lane.serve(self.env.now, message.output.size_bytes / self.capacity[link])
         message.end_s = max(message.end_s, lane.free_s)
@@ -288,10 +295,12 @@ class FifoLinks(_Deliveries):
         return total
 
     def busy_and_work(self, now: float) -> tuple[Floats, Floats]:
+        """Return (L,) busy seconds and seconds of work done of each link up to ``now``."""
         busy = [lane.busy_until(now) for lane in self.lanes]
         return np.array(busy), np.array([lane.work_until(now) for lane in self.lanes])
 
     def crossed_bytes(self) -> Floats | None:
+        """Return the bytes by class and link; ``None`` without a topology."""
         return None if self.topology is None else self._crossed
 
 
@@ -315,6 +324,7 @@ class SharedLink(_Deliveries):
     def send(
         self, job: QueryJob, output: Output, places: Sequence[int], source: int, destination: int
     ) -> Message:
+        """Send an output from one server to another; return the message."""
         self.reserved_s = max(self.reserved_s, self.env.now) + output.work_s
         job.sent_bytes += output.size_bytes
         message = Message(job, output, places, (source, destination), self.env.now)
@@ -359,19 +369,23 @@ class SharedLink(_Deliveries):
         return max(0.0, self.reserved_s - self.env.now)
 
     def isolated_s(self, output: Output, source: int, destination: int) -> float:
+        """Return the seconds of a transfer when nothing else is sent."""
         return output.work_s + self.latency_s
 
     def queue_bytes(self) -> float:
+        """Return the bytes that wait for the link or are on it."""
         return self._pending_s(self.env.now) * self.capacity
 
     def _pending_s(self, now: float) -> float:
         return pending_s([tag for tag, _, _ in self.flows], self.virtual_s, now - self.last_s)
 
     def busy_and_work(self, now: float) -> tuple[Floats, Floats]:
+        """Return (1,) busy seconds and seconds of work done of the link up to ``now``."""
         busy = self.closed_s + (now - self.since_s if self.flows else 0.0)
         return np.array([busy]), np.array([self.requested_s - self._pending_s(now)])
 
     def crossed_bytes(self) -> None:
+        """Return ``None``: all bytes crossed the one link."""
         return None
 
 

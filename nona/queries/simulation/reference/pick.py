@@ -60,10 +60,11 @@ class ReadyList:
         self.places[job.base : job.base + tasks] = -1
 
     def leave(self, job: QueryJob) -> None:
+        """Free the entries of a job that has left."""
         self._left[job.plan.tasks].append(job.base)
 
     def append(self, job: QueryJob, tasks: list[int], now: float, home: int) -> None:
-        """These tasks have become ready together; ``home`` is where their last predecessor ran."""
+        """Append tasks that have become ready together; ``home`` is where their last predecessor ran."""
         self._entries += [_Entry(job, task, now, home, tasks[0], len(tasks)) for task in tasks]
 
     def remove(self, place: int, keys: list[list[int]], most: int) -> list[tuple[QueryJob, int]]:
@@ -76,9 +77,11 @@ class ReadyList:
         return [(e.job, e.task) for e in (first, *equal)]
 
     def query(self, place: int) -> int:
+        """Return the query class of an entry."""
         return self._entries[place].job.query
 
     def table(self, open_jobs: int) -> Ready:
+        """Return the ready list as schedulers see it."""
         of = self._entries
 
         def column(values: Iterator[float]) -> Any:
@@ -141,12 +144,14 @@ class PickDispatcher:
         self._wake_s, self._open_jobs = math.inf, 0
 
     def admit(self, job: QueryJob, uniforms: Any) -> None:
+        """Append the first tasks of a job to the ready list."""
         job.executor = [self._parts.executors[0]] * job.plan.tasks  # the true one is set when picked
         job.draw = float(uniforms[0]) if len(uniforms) else 0.0
         self._ready.enter(job)
         self._ready.append(job, list(job.plan.sources), self._parts.env.now, -1)
 
     def task_ended(self, job: QueryJob, task: int, executor: ExecutorProcess) -> None:
+        """Release the executor of a complete task, and make its successors ready."""
         self._board.release(executor.number, load_s(job, task, executor))
         if self._promises_cards:
             self._promise_cards(job, task, executor, -1.0)
@@ -160,6 +165,7 @@ class PickDispatcher:
         self._ready.append(job, ready, self._parts.env.now, executor.number)
 
     def settled(self, open_jobs: int) -> None:
+        """Let the scheduler pick until it picks nothing."""
         self._open_jobs = open_jobs
         if not len(self._ready):
             return
@@ -214,7 +220,7 @@ class PickDispatcher:
                 rates[len(rates) // 2 + here] += rate
 
     def _fetch(self, job: QueryJob, task: int) -> None:
-        """The executor has the task: send for its inputs."""
+        """Request the inputs of a task for its executor."""
         job.picked_s[task] = self._parts.env.now
         there, link = job.executor[task].server, self._parts.link
         for output, place, source in job.plan.reads[task]:

@@ -48,7 +48,7 @@ def decide_at(s: State, e: int, time_s: float) -> None:
 
 
 def stand_in_queue(s: State, place: int, now: float) -> None:
-    """The task at ``place`` has all its inputs."""
+    """Append the task at ``place``, which has all its inputs, to its queue."""
     c = clock_at(s, 0)
     task = tasks_at(s, place)
     e = task.executor
@@ -122,7 +122,7 @@ def expect(s: State, place: int, members: int) -> None:
 
 
 def decide(s: State, now: float) -> None:
-    """The executor whose turn it is starts what may start."""
+    """Start what may start on the executor whose turn it is."""
     c = clock_at(s, 0)
     e = c.decider
     _next_due(s)
@@ -160,7 +160,7 @@ def decide(s: State, now: float) -> None:
 
 
 def _background_first(s: State, e: int, k: int) -> bool:
-    """Does background come before the head of queue ``k`` (−1: before no task)?"""
+    """Return whether background comes before the head of queue ``k`` (−1: before no task)."""
     x = executors_at(s, e)
     return bool(x.served < x.absorbed and (k < 0 or tasks_at(s, queues_at(s, k).head).before > x.served))
 
@@ -306,7 +306,7 @@ def _form(s: State, k: int, now: float) -> None:
 
 
 def _leave_formed(s: State, k: int, members: int) -> None:
-    """The first of the batches that formed ahead starts, or members of some run on."""
+    """Start the first of the batches that formed ahead, or let members of some run on."""
     queue = queues_at(s, k)
     if queue.first == members:
         queue.first = queue.second
@@ -319,7 +319,7 @@ def _leave_formed(s: State, k: int, members: int) -> None:
 
 
 def _taken(s: State, k: int, oldest: int, waiting: int, formed: int, now: float) -> tuple[int, bool]:
-    """What an open batch of ``formed`` takes of the ``waiting`` tasks from ``oldest`` on; is it full then?"""
+    """Return how many ``waiting`` tasks from ``oldest`` on a batch of ``formed`` takes, and if it is full."""
     limit = queues_at(s, k).limit
     task = tasks_at(s, oldest)
     q = jobs_at(s, tasks_at(s, queues_at(s, k).head).slot).query
@@ -378,7 +378,7 @@ def _idle_s(s: State, e: int, now: float) -> float:
 
 
 def _start(s: State, first: int, members: int, now: float) -> None:
-    """The batch from ``first`` on, chained by ``queue_next``, runs from now on."""
+    """Start the batch from ``first`` on, chained by ``queue_next``."""
     c = clock_at(s, 0)
     head = tasks_at(s, first)
     e = head.executor
@@ -399,7 +399,7 @@ def _start(s: State, first: int, members: int, now: float) -> None:
 
 
 def occupy(s: State, place: int, end: float) -> None:
-    """The executor of the task at ``place`` runs it, or the batch that it heads, until ``end``."""
+    """Occupy the executor of the task at ``place``, or of the batch that it heads, until ``end``."""
     c = clock_at(s, 0)
     task = tasks_at(s, place)
     job = jobs_at(s, task.slot)
@@ -412,7 +412,7 @@ def occupy(s: State, place: int, end: float) -> None:
 
 
 def note_run(s: State, place: int, begin: float, step: int, members: int) -> None:
-    """The task at ``place`` runs from ``begin`` until its executor is free."""
+    """Record that the task at ``place`` runs from ``begin`` until its executor is free."""
     c = clock_at(s, 0)
     task = tasks_at(s, place)
     job = jobs_at(s, task.slot)
@@ -435,7 +435,7 @@ def note_run(s: State, place: int, begin: float, step: int, members: int) -> Non
 
 
 def step_ended(s: State, e: int, goes_on: bool, now: float) -> None:
-    """The batch on ``e`` is complete; ``goes_on``: none of its jobs is."""
+    """End the batch on ``e``; ``goes_on``: none of its jobs is complete."""
     x = executors_at(s, e)
     if x.next_s <= now:
         absorb(s, e, now)

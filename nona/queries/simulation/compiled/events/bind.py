@@ -46,7 +46,7 @@ def bind_tasks(s: State, slot: int) -> bool:
 
 
 def hand_on(s: State, place: int, e: int, now: float) -> None:
-    """The task at ``place`` is complete on executor ``e``: its tensors go where they are read."""
+    """Send the tensors of the task at ``place``, complete on executor ``e``, to where they are read."""
     task = tasks_at(s, place)
     plan = plan_at(s, task.plan)
     release_task(s, place)

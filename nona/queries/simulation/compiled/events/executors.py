@@ -9,7 +9,7 @@ from nona.queries.simulation.compiled.events.messages import wait
 
 
 def join(s: State, place: int, now: float) -> None:
-    """The task at ``place`` has all its inputs: it stands in the queue, or starts."""
+    """Queue the task at ``place``, which has all its inputs, or start it."""
     task = tasks_at(s, place)
     task.latest_s = now
     if clock_at(s, 0).batching:
@@ -27,7 +27,7 @@ def join(s: State, place: int, now: float) -> None:
 
 
 def proceed(s: State, e: int, slot: int, now: float) -> None:
-    """A task of the job in ``slot`` has ended here: start the next, of the same job if one is ready."""
+    """Start the next task after one of the job in ``slot``: of the same job if one is ready."""
     x = executors_at(s, e)
     if clock_at(s, 0).run_on:
         place = jobs_at(s, slot).wait_head
@@ -51,7 +51,7 @@ def proceed(s: State, e: int, slot: int, now: float) -> None:
 
 
 def start(s: State, place: int, begin: float) -> None:
-    """The task at ``place`` runs from ``begin``."""
+    """Start the task at ``place`` at ``begin``."""
     task = tasks_at(s, place)
     service = times_of(s)[executors_at(s, task.executor).kind, task.plan] * task.draw
     task.fill_s = 0.0

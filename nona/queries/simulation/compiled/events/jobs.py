@@ -48,7 +48,7 @@ from nona.queries.simulation.compiled.events.messages import free_messages
 
 
 def _note_busy(s: State, edge: int, now: float) -> None:
-    """The busy seconds of every executor and link as the window opens (0) or closes (1)."""
+    """Record the busy seconds of every executor and link as the window opens (0) or closes (1)."""
     c = clock_at(s, 0)
     for e in range(c.executors):
         busy_s_of(s)[edge, e] = busy_until(s, e, now)
@@ -105,7 +105,7 @@ def _isolated_s(s: State, output: int, source: int, destination: int) -> float:
 
 
 def _local_cause(s: State, place: int) -> int:
-    """The task whose end on the same server let the one at ``place`` join; −1: it was a message."""
+    """Return the task on the same server whose end let the one at ``place`` join; −1: a message did."""
     task = tasks_at(s, place)
     base = jobs_at(s, task.slot).base
     server = executor_server_of(s)[task.executor]
@@ -162,8 +162,11 @@ def _add_message(s: State, row: int, place: int, gap: float) -> None:
 
 
 def _add_wait(s: State, row: int, place: int, begin_s: float, end_s: float, idle_s: float) -> None:
-    """Divide a wait of the task at ``place``: while its executor runs others of its job, while that stands
-    idle (for ``idle_s``), and the rest."""
+    """Divide a wait of the task at ``place`` by its causes.
+
+    Its executor runs other tasks of its job, or stands idle (for ``idle_s``); the rest is the wait for
+    others.
+    """
     own = 0.0
     if end_s > begin_s:
         task = tasks_at(s, place)

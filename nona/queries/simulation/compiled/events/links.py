@@ -84,7 +84,7 @@ def join_link(s: State, k: int, at: float, work: float) -> float:
 
 
 def reserve(s: State, k: int, now: float, work: float) -> None:
-    """A message of a query was requested that will cross link ``k``."""
+    """Count a requested message of a query that will cross link ``k``."""
     link = links_at(s, k)
     link.reserved_s = max(link.reserved_s, now) + work
     if link.reserved_s > clock_at(s, 0).reserved_s:
@@ -119,7 +119,7 @@ def send_once(s: State, x: Transfer) -> float:
 
 
 def _note_transfer(s: State, delivered_s: float, transfer_s: float) -> None:
-    """A delivery that schedulers may ask about once it has happened."""
+    """Record a delivery, which schedulers may ask about once it has happened."""
     c = clock_at(s, 0)
     c.serial += 1
     slot = due_slots_of(s)[c.due]
@@ -184,7 +184,7 @@ def send_on_path(s: State, x: Transfer) -> int:
 
 
 def hop(s: State, message: int, now: float) -> None:
-    """A message joins the link of its stage; with the last, its delivery is known."""
+    """Let a message join the link of its stage; with the last link, its delivery is known."""
     c = clock_at(s, 0)
     m = messages_at(s, message)
     size = outputs_at(s, m.output).size_bytes
@@ -205,7 +205,7 @@ def hop(s: State, message: int, now: float) -> None:
 
 
 def _delivery_known(s: State, message: int) -> None:
-    """The end of the last link is known: hand on when each reader has the message."""
+    """Schedule the delivery to each reader once the end of the last link is known."""
     c = clock_at(s, 0)
     m = messages_at(s, message)
     job = jobs_at(s, m.slot)
@@ -239,7 +239,7 @@ def send_shared(s: State, x: Transfer) -> int:
 
 
 def background_arrives(s: State) -> None:
-    """The next message of background joins."""
+    """Let the next message of background join."""
     c = clock_at(s, 0)
     link = links_at(s, 0)
     now = link.next_s
@@ -277,7 +277,7 @@ def _plan_end(s: State, now: float) -> None:
 
 
 def depart(s: State, now: float) -> None:
-    """The message with the least tag has been served."""
+    """End the transfer of the message with the least tag."""
     c = clock_at(s, 0)
     c.virtual_s = flows_at(s, 0).time_s
     message = flows_at(s, 0).item

@@ -27,7 +27,7 @@ from nona.queries.simulation.reference.executors import TICK_S
 
 
 def promise(s: State, e: int, ticks: int) -> None:
-    """A task of so many picoseconds is bound to executor ``e``, or background has joined its queue."""
+    """Bind a task of so many picoseconds, or background, to executor ``e``."""
     if queue_length_of(s)[e] == 0:
         clock_at(s, 0).free -= 1
     queue_length_of(s)[e] += 1
@@ -45,7 +45,7 @@ def release(s: State, e: int, ticks: int) -> None:
 
 
 def release_task(s: State, place: int) -> None:
-    """The task at ``place`` is bound to its executor no more."""
+    """Release the task at ``place`` from its executor."""
     c = clock_at(s, 0)
     task = tasks_at(s, place)
     if c.board:
@@ -53,7 +53,7 @@ def release_task(s: State, place: int) -> None:
 
 
 def _note_arrival(s: State, e: int) -> None:
-    """The executor's next background task, or the end of one, is the next to change the board."""
+    """Schedule the next change of the executor's load by background: an arrival or an end."""
     x = executors_at(s, e)
     change = x.next_s
     if x.ended < x.served and background_end_s_of(s)[e, x.ended - x.dropped] < change:
@@ -115,7 +115,7 @@ def hold(s: State, e: int, begin: float, service: float) -> float:
 
 
 def run_background(s: State, e: int, begin: float) -> None:
-    """The background item that comes next runs from ``begin``."""
+    """Start the next background item at ``begin``."""
     x = executors_at(s, e)
     service = background_work_s_of(s)[e, x.served - x.dropped]
     end = hold(s, e, begin, service)

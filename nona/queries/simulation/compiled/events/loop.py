@@ -149,7 +149,7 @@ Decide = Callable[..., Any]
 
 
 def _arrive(s: State, bind: Decide, pick: Decide) -> int:
-    """Return the next job of the feed arrives."""
+    """Let the next job of the feed arrive."""
     c = clock_at(s, 0)
     now = c.now_s
     row = c.feed_at
@@ -179,7 +179,7 @@ def _arrive(s: State, bind: Decide, pick: Decide) -> int:
 
 
 def _admitted(s: State) -> int:
-    """Return the decision about the job that has arrived stands in ``out``."""
+    """Carry out the decision in ``out`` about the job that has arrived."""
     clock_at(s, 0).phase = NEXT_EVENT
     if not bind_tasks(s, clock_at(s, 0).admitted):
         return BAD_BIND

@@ -62,7 +62,7 @@ def new_message(s: State, x: Transfer) -> int:
 
 
 def free_message(s: State, place: int) -> None:
-    """The message is not needed any more."""
+    """Free the message's place."""
     c = clock_at(s, 0)
     messages_at(s, place).next = c.free_message
     c.free_message = place

@@ -69,7 +69,7 @@ def append(s: State, slot: int, task: int, home: int, now: float) -> None:
 
 
 def _close_batch(s: State, size: int) -> None:
-    """The last ``size`` entries have become ready together."""
+    """Close the batch of the last ``size`` entries, which have become ready together."""
     n = clock_at(s, 0).ready
     for i in range(n - size, n):
         ready_batch_first_of(s)[i] = ready_task_of(s)[n - size]
@@ -95,7 +95,7 @@ def remove(s: State, place: int) -> None:
 
 
 def _running_changed(s: State, slot: int, change: int) -> None:
-    """The job in ``slot`` holds more or fewer executors than before."""
+    """Update the entries of the job in ``slot``, which holds more or fewer executors than before."""
     job = jobs_at(s, slot)
     job.running += change
     for i in range(clock_at(s, 0).ready):
@@ -104,7 +104,7 @@ def _running_changed(s: State, slot: int, change: int) -> None:
 
 
 def offer_sources(s: State, slot: int) -> None:
-    """A job has arrived: its first tasks are ready."""
+    """Make the first tasks of a job ready at its arrival."""
     job = jobs_at(s, slot)
     query = queries_at(s, job.query)
     for i in range(query.first_source, query.first_source + query.sources):
@@ -113,7 +113,7 @@ def offer_sources(s: State, slot: int) -> None:
 
 
 def offer_successors(s: State, place: int, e: int, now: float) -> None:
-    """The task at ``place`` is complete on executor ``e``: others may have become ready."""
+    """Make those tasks ready that waited for the task at ``place``, complete on executor ``e``."""
     task = tasks_at(s, place)
     slot = task.slot
     release(s, e, ticks_of(s)[executor_class_of(s)[e], task.plan])
@@ -240,7 +240,7 @@ def _promise_cards(s: State, place: int, sign: float) -> None:
 
 
 def take_over(s: State, place: int, now: float) -> None:
-    """The executor has the task at ``place``: send for its inputs."""
+    """Request the inputs of the task at ``place`` for its executor."""
     task = tasks_at(s, place)
     slot = task.slot
     job = jobs_at(s, slot)
@@ -266,7 +266,7 @@ def take_over(s: State, place: int, now: float) -> None:
 
 
 def _fetch(s: State, place: int, x: Transfer) -> None:
-    """The task at ``place`` wants a tensor that another server has; a message may be on its way."""
+    """Fetch a tensor of another server for the task at ``place``, unless a message is on its way."""
     c = clock_at(s, 0)
     now = x.request_s
     message = find_message(s, x.slot, x.output, x.destination)
