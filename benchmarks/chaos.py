@@ -2,7 +2,7 @@
 
 Run it with ``python -m benchmarks.chaos [--group NAME] [--only WORD] [--minutes 10]``; it needs Linux's
 ``/proc``. Rows appear as they end, then the whole table in Markdown; the exit status is 1 if a promise does
-not hold. docs/robustness.md says what each row means.
+not hold. evidence/notebook/robustness.md says what each row means.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``python -m evidence.architecture docs/architecture.md``: draw the rooms and their imports into the page.
+"""The rooms of the package and their imports, as the picture in ``docs/architecture.md``.
 
 The picture is made of what the modules import, so that a test can compare the page with the code.
 """
@@ -6,14 +6,12 @@ The picture is made of what the modules import, so that a test can compare the p
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import networkx as nx
 
 from nona import import_root
-from nona.core.tables import between_marks
 
 
 def room_imports() -> Mapping[str, frozenset[str]]:
@@ -38,8 +36,3 @@ def picture() -> str:
     graph = nx.DiGraph([(room, other) for room, others in room_imports().items() for other in others])
     arrows = sorted(nx.transitive_reduction(graph).edges)
     return "\n".join(["```mermaid", "graph TD", *(f"  {a} --> {b}" for a, b in arrows), "```"])
-
-
-if __name__ == "__main__":
-    page = Path(sys.argv[1])
-    page.write_text(between_marks(page.read_text("utf-8"), picture()), "utf-8")

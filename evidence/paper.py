@@ -7,7 +7,7 @@ began within about the relaxation time 4 W_n / (1 − ρ): that of a Brownian mo
 and variance M, reflected at 0, which is 2M/(1 − ρ)². A run must be many times as long to see the mean.
 
 Source of the relaxation time: Abate and Whitt, Transient behavior of regulated Brownian motion, I,
-Advances in Applied Probability 19, 1987 (recollected; derived in ``docs/paper-evaluation.md``).
+Advances in Applied Probability 19, 1987 (recollected; derived in ``evidence/notebook/paper-evaluation.md``).
 
 In an overloaded system the queue grows as long as jobs come, so the mean completion time of the first n
 jobs grows with n: about in proportion, as each waits for what the bottleneck was given too much before

@@ -3,7 +3,6 @@
 import csv
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -31,7 +30,6 @@ from evidence.decisions import (
     measure,
     planned,
 )
-from evidence.pages import with_results
 from evidence.reports import decisions
 from evidence.reports.decision_figures import ratios_figure
 from evidence.reports.decisions import findings, presented, title
@@ -42,9 +40,6 @@ from nona.queries.study.preparation import prepare
 from nona.queries.study.shipped import stored_result
 from tests.cli.calling import refusal, text
 from tests.core.filled import filled
-
-DOCS = Path(__file__).parents[2] / "docs" / "decisions.md"
-REMEDY = "run: python -m evidence.pages docs/decisions.md"
 
 
 def cell_system(name, cell):
@@ -162,7 +157,7 @@ def test_results_do_not_depend_on_the_number_of_processes():
     assert studies.DecisionStudy.from_json(json.loads(json.dumps(alone.to_json(), allow_nan=False))) == alone
 
 
-def test_the_stored_study_has_its_cells_and_its_origin_and_is_told_in_full_and_in_the_document():
+def test_the_stored_study_has_its_cells_and_its_origin_and_is_told_in_full():
     data = stored_result(DecisionStudy)
     about = data.about
     assert about.command.startswith("nona study decisions --json")
@@ -177,8 +172,6 @@ def test_the_stored_study_has_its_cells_and_its_origin_and_is_told_in_full_and_i
         drawn = sum(len(trace.y) for trace in ratios_figure(data, key).data)
         assert drawn == len(decisions.compared(data, key))
     assert len(decisions.cells(data)) == len(data.cells)
-    text = DOCS.read_text("utf-8")
-    assert with_results(DOCS.stem, text) == text, REMEDY
 
 
 @pytest.mark.verify

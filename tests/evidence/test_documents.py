@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evidence.architecture import picture
+from evidence.pages import MADE, remade
 from evidence.reports import (
     decisions,
     elastic,
@@ -21,7 +21,9 @@ from nona.queries.study import shipped
 from nona.queries.study.tested_range import error
 from nona.queries.study_results import PredictionMap
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = ROOT / "evidence" / "notebook"
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *NOTEBOOK.glob("*.md")])
 GAMMA = dict.fromkeys(("ensemble_bursty", "gamma gaps, cv 2", "gamma gaps, cv 3"), "gamma gaps, cv 2 and 3")
 OTHER = GAMMA | {"slides_example": "evenly spaced", "trace": "trace", "bursts (MMPP)": "MMPP"}
 
@@ -46,11 +48,11 @@ ROWS = [
 
 def test_the_formula_is_as_good_as_documents_state():
     stated = {
-        "../README.md": [f"under {len(scheduler_names())} schedulers"],
-        "placement.md": ROWS,
+        "README.md": [f"under {len(scheduler_names())} schedulers"],
+        "evidence/notebook/placement.md": ROWS,
     }
     for name, texts in stated.items():
-        flat = " ".join((DOCS / name).read_text(encoding="utf-8").split())
+        flat = " ".join((ROOT / name).read_text(encoding="utf-8").split())
         assert [text for text in texts if text not in flat] == []
 
 
@@ -62,7 +64,7 @@ def full(presented):
     return lambda data: presented(data).text()
 
 
-SECTIONS = [  # document, its part, the lines in it that count, study, report
+SECTIONS = [  # page of the notebook, its part, the lines in it that count, study, report
     ("benchmarks", r"\| placements simu.*?\| ESG's", "^.*", "decisions", short(decisions)),
     ("benchmarks", "ESG slides\n.*", "^.*", "serverless", full(serverless.presented)),
     ("paper-evaluation", "means here\n.*?\n## ", "^.*", "paper", short(paper)),
@@ -76,12 +78,39 @@ KINDS = {shipped.FILES[kind.__name__]: kind for kind in (load(one.result) for on
 
 @pytest.mark.parametrize(("name", "part", "lines", "study", "report"), SECTIONS)
 def test_every_number_of_a_section_is_in_the_report_of_its_study(name, part, lines, study, report):
-    section = re.search(part, (DOCS / f"{name}.md").read_text("utf-8"), re.DOTALL).group()
+    section = re.search(part, (NOTEBOOK / f"{name}.md").read_text("utf-8"), re.DOTALL).group()
     found = (*re.findall(lines, section, re.MULTILINE),), report(shipped.stored_result(KINDS[study]))
     stated, told = (set(re.findall(r"\d(?:[\d.,]*\d)?", str(text))) for text in found)
     assert stated - told == set()
     assert len(stated) > 3
 
 
-def test_the_picture_of_the_rooms_is_that_of_the_imports():
-    assert picture() in (DOCS / "architecture.md").read_text("utf-8")
+def id_of(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.stem != "validation"], ids=id_of)
+def test_what_is_computed_in_a_page_is_as_it_is_computed(page):
+    """The page on validation, which takes longer, has tests of its own."""
+    assert remade(page) == page.read_text("utf-8"), f"run: python -m evidence.pages {id_of(page)}"
+
+
+def test_every_page_that_is_computed_is_there():
+    assert {f"{p.parent.name}/{p.stem}" for p in PAGES} >= set(MADE)
+
+
+def anchors(page):
+    """What a link may name in a page: headings as GitHub names them, and anchors of its own."""
+    text = page.read_text("utf-8")
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    named = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return named | set(re.findall(r'<a id="([^"]+)">', text))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=id_of)
+def test_every_link_leads_somewhere(page):
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text("utf-8"))
+    for path, anchor in links:
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), path
+        assert not anchor or anchor in anchors(target), f"{path}#{anchor}"

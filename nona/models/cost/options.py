@@ -118,7 +118,7 @@ def _calibrations() -> Mapping[str, Calibration]:
 CostPrecision = Literal["auto", "model", "fp32", "tf32", "fp16", "fp8", "int8"]
 AS_IN_FILE = ("auto", "model")
 MOST_QUERIES = 4096
-PER_QUERY = 0.45  # as VGG networks were measured: of eleven fits (docs/serverless.md) 0.25 to 0.83
+PER_QUERY = 0.45  # VGG networks as measured; of eleven fits 0.25 to 0.83 (evidence/notebook/serverless.md)
 
 _WIDTH_BYTES: Mapping[str, float] = {"fp32": 4, "tf32": 4, "fp16": 2, "fp8": 1, "int8": 1}
 _FLOAT_BYTES: Mapping[str, float] = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}

@@ -5,7 +5,7 @@ in use, B its memory bandwidth (bytes/s), t₀ the overhead of a kernel, e_c and
 of peak and bandwidth that kernels reach.
 
 Source: the roofline model (Williams, Waterman and Patterson 2009), with overhead and
-efficiencies. At batch 1 the plain roofline is optimistic by about 3 (see docs/validation.md).
+efficiencies. At batch 1 the plain roofline is optimistic by about 3 (see evidence/notebook/validation.md).
 
 The affine model fits NCCL between nodes within 2 to 5 % and inside a node within 3 to 11 %
 (microsoft/vidur profiles; see ``nona/cluster/hardware/data/links.csv``). Waiting is not in it: that is

@@ -10,7 +10,8 @@ crossed it. A link that a message crosses with probability π, c = C/C_l times a
 Q and B are Σ λ·(bytes/C)² over batches and over bundles (a bundle: what of a batch goes to one
 server), π2 the probability that two messages of a batch both cross the link. r = (seconds per byte
 before the link)/(seconds per byte at it): behind a slow card the messages of a batch arrive one
-after the other, and meet at the link only as far as it has not got rid of them, see docs/links.md.
+after the other, and meet at the link only as far as it has not got rid of them
+(evidence/notebook/links.md).
 
 With y the load of the queries, B the squares of their bundles and P = Q − B ≥ 0 what their batches
 have beyond (:mod:`nona.queries.placement.link_waits`), Pollaczek–Khinchine at every role gives

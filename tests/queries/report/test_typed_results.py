@@ -233,8 +233,8 @@ def test_both_ends_are_in_one_unit():
         assert off_text(OffRange(low_s=low_s, high_s=high_s)).startswith(f"{told} if")
 
 
-DOCS = Path(__file__).parents[3] / "docs" / "validation.md"
-REMEDY = "run: python -m evidence.pages docs/validation.md"
+DOCS = Path(__file__).parents[3] / "evidence" / "notebook" / "validation.md"
+REMEDY = "run: python -m evidence.pages evidence/notebook/validation.md"
 QUICK = Effort(replications=4, scale=0.1)
 NOTHING = Interval(0.0, 0.0, 1)
 
