@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PACKAGES := $(VENV)/.packages
 PYTEST := $(BIN)/python -m pytest -n 5 --dist loadfile --no-loadscope-reorder -p tests.dividing
 
-.PHONY: install app lint test verify bench chaos fuzz clean
+.PHONY: install app lint test verify docs bench chaos fuzz clean
 
 # With the machine code: whoever tests or measures does not want to wait for it later.
 install: $(PACKAGES)
@@ -44,6 +44,10 @@ verify: install
 	$(BIN)/python -m benchmarks.fuzz_tables 300
 	$(BIN)/python -m benchmarks.fuzz_scenarios 300
 	$(BIN)/python -m benchmarks.chaos
+
+# The Python API as HTML, from its docstrings; a warning is an error.
+docs: $(PACKAGES)
+	$(BIN)/python -m evidence.api_docs build/docs
 
 bench: install
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
