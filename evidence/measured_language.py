@@ -20,7 +20,7 @@ from nona.core.registry import ChartStyle
 from nona.core.statistics import percentile
 from nona.core.tables import CHANGE, COUNT, PRECISE, SHARE, Column, Table, share_text
 from nona.language.formula import predict
-from nona.language.gpu import step_times
+from nona.language.gpu import step_times, widths
 from nona.language.models import language_models
 from nona.language.report.tables import MEASURES
 from nona.language.study.engines import prepare_language
@@ -170,7 +170,7 @@ def beside_steps() -> tuple[StepBeside, ...]:
     beside = []
     for row in shipped_table("nona.language", "data/steps_measured.csv"):
         decodes, prompt, past = int(row["decodes"]), int(row["prompt"]), int(row["past"])
-        constants = step_times(model, executor_class(row["gpu"]), 1, "fp16").times
+        constants = step_times(model, executor_class(row["gpu"]), 1, widths(model, "fp16")).times
         seconds = constants.seconds(decodes, decodes * past, prompt, prompt * (past + prompt / 2))
         beside.append(
             StepBeside(

@@ -16,6 +16,7 @@ from nona.cluster.hardware.device import Device, Precision, devices
 from nona.cluster.hardware.executor import ExecutorClass
 from nona.cluster.hardware.table_file import shipped_table
 from nona.language.models import LanguageModel, language_models
+from nona.language.quantization import grouped_bits
 from nona.language.system import BLOCK_TOKENS, StepTimes
 
 Provenance = Literal["calibrated", "modelled", "given"]
@@ -39,10 +40,10 @@ class KnownSteps:
     source: str
 
 
-def step_times(model: LanguageModel, kind: ExecutorClass, tp: int, precision: Precision) -> KnownSteps:
+def step_times(model: LanguageModel, kind: ExecutorClass, tp: int, of: Widths) -> KnownSteps:
     """Return the constants of a model on ``tp`` GPUs of a kind: those of the table, else by the law."""
-    law = _law(model, kind, tp, precision)
-    if precision == "fp16" and kind.whole and kind.device == devices().get(kind.device.name):
+    law = _law(model, kind, tp, of)
+    if of == Widths(2, 2, 2, "fp16") and kind.whole and kind.device == devices().get(kind.device.name):
         for row in shipped_table("nona.language", "data/steps.csv"):
             here = (row["gpu"], int(row["tp"])) == (kind.device.name, tp)
             if here and model.alike(language_models()[row["model"]]):
@@ -65,29 +66,75 @@ def step_times(model: LanguageModel, kind: ExecutorClass, tp: int, precision: Pr
     return KnownSteps(law, "modelled", LAW_ERROR, source)
 
 
-WIDTHS: dict[Precision, int] = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "fp8": 1, "int8": 1}
-"""Bytes of a weight."""
+WeightPrecision = Literal["fp64", "fp32", "tf32", "fp16", "fp8", "int8", "int4"]
+KvPrecision = Literal["auto", "fp8"]
+_BYTES: dict[WeightPrecision, float] = {
+    **{"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "fp8": 1, "int8": 1},
+    "int4": grouped_bits(4, 128) / 8,
+}
+"""Bytes of a weight; of four bits a scale stands for 128 weights, and all but the layers has 16 bits."""
 
 
-def kv_width(precision: Precision) -> int:
-    """Return the bytes of a number in the KV cache: 16 bits, also beside narrower weights."""
-    return max(WIDTHS[precision], 2)
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """Bytes of a weight in the layers, of one elsewhere, of a number in the KV cache; what is multiplied."""
+
+    layers: float
+    others: float
+    kv: float
+    products: Precision
 
 
-def _law(model: LanguageModel, kind: ExecutorClass, tp: int, precision: Precision) -> StepTimes:
-    width, compute = WIDTHS[precision], tp * kind.peak(precision) * PRODUCTS
+def widths(model: LanguageModel, precision: WeightPrecision, kv: KvPrecision = "auto") -> Widths:
+    """Return the widths of a model's numbers on a GPU.
+
+    Parameters
+    ----------
+    model
+        Whose file may say that its layers are narrower.
+    precision
+        Of the weights where it does not.
+    kv
+        Of the KV cache; ``auto``: 16 bits, also beside narrower weights.
+
+    >>> model = language_models()["qwen2.5-7b"]
+    >>> widths(model, "int4").layers, widths(model, "fp16", "fp8").kv
+    (0.515625, 1)
+    """
+    kv_bytes = 1 if kv == "fp8" else max(_BYTES[precision], 2)
+    if model.quantization is not None:
+        return Widths(model.quantization.bits / 8, 2, kv_bytes, model.quantization.products)
+    if precision == "int4":
+        return Widths(_BYTES[precision], 2, kv_bytes, "fp16")
+    return Widths(_BYTES[precision], _BYTES[precision], kv_bytes, precision)
+
+
+def weight_bytes(model: LanguageModel, of: Widths) -> float:
+    """Return the bytes of all weights.
+
+    >>> from dataclasses import replace
+    >>> from nona.language.quantization import Quantization
+    >>> model = replace(language_models()["qwen2.5-7b"], quantization=Quantization(grouped_bits(4, 128)))
+    >>> round(weight_bytes(model, widths(model, "fp16")) / 1e9, 2)
+    5.54
+    """
+    return model.layer_weights * of.layers + model.other_weights * of.others
+
+
+def _law(model: LanguageModel, kind: ExecutorClass, tp: int, of: Widths) -> StepTimes:
+    compute = tp * kind.peak(of.products) * PRODUCTS
     reads = tp * kind.bandwidth * WEIGHTS_READ
-    experts = model.feed_forward_weights * width / reads
-    always = model.attention_weights * width / reads + model.hidden * model.vocabulary * width / reads
+    experts = model.feed_forward_weights * of.layers / reads
+    always = model.attention_weights * of.layers / reads + model.hidden * model.vocabulary * of.others / reads
     reductions = 2 * model.layers if tp > 1 else 0
     token_s = 2 * model.used_by_a_token / compute
     if tp > 1:
         link = kind.device.peer_bandwidth or kind.device.host_bandwidth or kind.bandwidth
-        token_s += reductions * 2 * (tp - 1) / tp * model.hidden * kv_width(precision) / link
+        token_s += reductions * 2 * (tp - 1) / tp * model.hidden * max(of.others, 2) / link
     return StepTimes(
         a=HOST_S + always + reductions * REDUCTION_S + (0.0 if model.experts else experts),
         b=BESIDE_READS * token_s,
-        g=max(model.kv_heads, tp) / model.kv_heads * model.kv_bytes(kv_width(precision))
+        g=max(model.kv_heads, tp) / model.kv_heads * model.kv_bytes(of.kv)
         / (tp * kind.bandwidth * KV_READ),
         c=token_s,
         q=4 * model.layers * model.heads * model.head_dim / compute,
@@ -127,7 +174,7 @@ def memory_split(
     memory_bytes: float,
     utilization: float,
     tp: int,
-    precision: Precision,
+    of: Widths,
     budget: int,
     sequences: int,
 ) -> MemorySplit:
@@ -138,24 +185,24 @@ def memory_split(
     many cards have up to 7 % more, so the blocks are a careful estimate.
     """
     heads = max(model.kv_heads, tp) / tp  # where there are fewer than GPUs, each GPU holds one
-    kv_token = 2 * model.layers * heads * model.head_dim * kv_width(precision)
+    kv_token = 2 * model.kv_layers * heads * model.head_dim * of.kv
     layer = 4 * model.hidden + (model.heads * model.head_dim + 2 * model.ff * max(model.active, 1)) / tp
     logits = min(sequences, budget) * model.vocabulary * 4
     return MemorySplit(
         usable=memory_bytes * utilization,
-        weights=model.parameters * WIDTHS[precision] / tp,
-        activations=budget * layer * kv_width(precision) + logits,
+        weights=weight_bytes(model, of) / tp,
+        activations=budget * layer * max(of.others, 2) + logits,
         graphs=_GRAPHS_BYTES,
         kv_block=kv_token * BLOCK_TOKENS,
     )
 
 
 def smallest_tp(
-    model: LanguageModel, memory_bytes: float, utilization: float, precision: Precision, budget: int
+    model: LanguageModel, memory_bytes: float, utilization: float, of: Widths, budget: int
 ) -> int:
     """Return the fewest GPUs, a power of two, that hold the model and one step's tokens; 0: not even 64."""
     for tp in (1, 2, 4, 8, 16, 32, 64):
-        split = memory_split(model, memory_bytes, utilization, tp, precision, budget, 1)
+        split = memory_split(model, memory_bytes, utilization, tp, of, budget, 1)
         if model.heads % tp == 0 and split.blocks * BLOCK_TOKENS >= budget:
             return tp
     return 0

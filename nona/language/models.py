@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from nona.cluster.hardware.table_file import shipped_table
 from nona.core.errors import GraphError, instead
+from nona.language.quantization import Quantization, read_quantization
 from nona.scenario.lookup import is_config
 from nona.scenario.unknown import entries, mapping
 
@@ -25,6 +26,8 @@ class LanguageModel:
     ``heads`` query heads and ``kv_heads`` for keys and values are ``head_dim`` wide; a feed-forward layer has
     ``mlp`` matrices (3: gated) of ``hidden`` × ``ff``, once for each of its ``experts``, of which a token
     takes ``active``. ``tied``: the embedding is the output's matrix too. ``positions`` are learned ones.
+    ``quantization``: of the matrices of layers, where they are narrower than all else. ``attending``: layers
+    that keep keys and values, where others do not (0: all). ``notes``: parts of its file that are left out.
     """
 
     name: str
@@ -41,10 +44,13 @@ class LanguageModel:
     experts: int = 0
     active: int = 0
     label: str = ""
+    quantization: Quantization | None = None
+    attending: int = 0
+    notes: tuple[str, ...] = ()
 
     def alike(self, other: LanguageModel) -> bool:
         """Return whether the other has equal hyper-parameters, whatever its name."""
-        return replace(self, name="", label="") == replace(other, name="", label="")
+        return replace(self, name="", label="", notes=()) == replace(other, name="", label="", notes=())
 
     @property
     def attention_weights(self) -> int:
@@ -62,9 +68,18 @@ class LanguageModel:
         >>> round(language_models()["llama-3.1-8b"].parameters / 1e9, 2)
         8.03
         """
+        return self.layer_weights + self.other_weights
+
+    @property
+    def layer_weights(self) -> int:
+        """Weights of the matrices of all layers, which quantization makes narrower."""
+        return self.attention_weights + max(self.experts, 1) * self.feed_forward_weights
+
+    @property
+    def other_weights(self) -> int:
+        """Weights of embeddings, the output and the routers of experts, which stay as they are."""
         embeddings = self.hidden * (self.vocabulary * (1 if self.tied else 2) + self.positions)
-        router = self.layers * self.hidden * self.experts
-        return self.attention_weights + max(self.experts, 1) * self.feed_forward_weights + router + embeddings
+        return self.layers * self.hidden * self.experts + embeddings
 
     @property
     def used_by_a_token(self) -> int:
@@ -72,13 +87,18 @@ class LanguageModel:
         output = self.hidden * self.vocabulary
         return self.attention_weights + max(self.active, 1) * self.feed_forward_weights + output
 
-    def kv_bytes(self, width: int) -> int:
+    def kv_bytes(self, width: float) -> float:
         """Bytes of a token's keys and values, numbers of ``width`` bytes.
 
         >>> language_models()["llama-3.1-8b"].kv_bytes(2), language_models()["gpt2"].kv_bytes(2)
         (131072, 36864)
         """
-        return 2 * self.layers * self.kv_heads * self.head_dim * width
+        return 2 * self.kv_layers * self.kv_heads * self.head_dim * width
+
+    @property
+    def kv_layers(self) -> int:
+        """Layers that keep keys and values."""
+        return self.attending or self.layers
 
 
 @cache
@@ -170,14 +190,57 @@ def read_config(data: bytes, filename: str) -> LanguageModel:
             f"{what}: num_experts_per_tok={values.get('active', 0)} must be from 1 to its "
             f"{values['experts']} experts; correct it."
         )
+    attending, kinds = _attending(config, values["layers"], what)
+    found = read_quantization({**config, **document} if inner is not config else {**document, **config}, what)
     return LanguageModel(
         name=filename,
+        quantization=found,
+        attending=attending,
+        notes=(*kinds, *(found.notes if found is not None else ())),
         tied=bool(config.get("tie_word_embeddings", gpt2)),
         mlp=2 if gpt2 or config.get("hidden_act", config.get("activation_function")) == "gelu_new" else 3,
         positions=_whole(config.get("n_positions", 1024), f"{what}: n_positions") if gpt2 else 0,
         label=filename.removesuffix(".json"),
         **values,
     )
+
+
+_KEEP_KV, _KEEP_NONE = (
+    ("full_attention", "attention", "sliding_attention", "chunked_attention"),
+    (*("linear_attention", "mamba", "mamba2", "conv", "recurrent", "ssm", "moe", "mlp"),),
+)
+
+
+def _attending(config: Mapping[str, Any], layers: int, what: str) -> tuple[int, tuple[str, ...]]:
+    """Return how many layers keep keys and values, 0 for all, and what is left out of their kinds.
+
+    Raises
+    ------
+    GraphError
+        For a kind of layer that is not known.
+    """
+    kinds = config.get("layer_types")
+    if not isinstance(kinds, list) or not kinds:
+        return 0, ()
+    unknown = [str(kind) for kind in kinds if kind not in (*_KEEP_KV, *_KEEP_NONE)]
+    if unknown:
+        raise GraphError(
+            f"{what}: layers of the kind {unknown[0][:40]!r} are not modelled; known are "
+            f"{', '.join((*_KEEP_KV, *_KEEP_NONE))}."
+        )
+    keep, windows = sum(k in _KEEP_KV for k in kinds), sum(k in _KEEP_KV[2:] for k in kinds)
+    notes = (
+        [f"{windows} of {layers} layers see a window: their KV is counted as of whole requests"]
+        if windows
+        else []
+    )
+    if keep < len(kinds):
+        notes.append(
+            f"{len(kinds) - keep} of {layers} layers keep no KV: their work is counted as attention's"
+        )
+    if not keep:
+        raise GraphError(f"{what}: none of its layers attends, which is not modelled; give another model.")
+    return (keep if keep < len(kinds) else 0), tuple(notes)
 
 
 def _whole(value: object, what: str) -> int:

@@ -305,6 +305,12 @@ class EngineSpec(ScenarioPart):
     utilization: Annotated[Share, Field(gt=0, le=1)] = field(
         0.9, "Memory used", "Share of each GPU's memory that the engine takes, where blocks are automatic."
     )
+    kv: Literal["auto", "fp8"] = field(
+        "auto",
+        "KV cache",
+        "Width of keys and values. 8 bits hold twice as many tokens. Automatic: 16 bits, as vLLM does.",
+        choices={"auto": "16 bits", "fp8": "8 bits (fp8)"},
+    )
     steps: StepsSpec | None = field(
         None, "Step times", "Your own constants.", none="measured ones where there are, else modelled"
     )

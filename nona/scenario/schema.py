@@ -66,11 +66,12 @@ class CostSpec(ScenarioPart):
         "Software stack",
         "What runs the operators; it sets launch costs, fusion, and whether fp32 runs in TF32.",
     )
-    precision: Literal["auto", "model", "fp32", "tf32", "fp16", "fp8", "int8"] = field(
+    precision: Literal["auto", "model", "fp32", "tf32", "fp16", "fp8", "int8", "int4"] = field(
         "auto",
         "Precision",
         "auto: fp32 runs in TF32 where the stack does so by default and the GPU has it, else in full. fp16, "
-        "fp8 and int8 need an engine that was built for them. Fewer bits: fewer bytes, faster products.",
+        "fp8 and int8 need an engine that was built for them. Fewer bits: fewer bytes, faster products. "
+        "int4: weights of language models only.",
         choices={
             "auto": "as the stack does by default",
             "model": "as in the file",
@@ -402,6 +403,16 @@ class Scenario(ScenarioPart):
     @classmethod
     def _older_name(cls, value: Any) -> Any:
         return "mean-jct" if value == "sampled-jct" else value  # as older files call it
+
+    @_model_validator(mode="after")
+    def _four_bits(self) -> Self:
+        if self.cost.precision == "int4" and (self.workload or self.training is not None):
+            raise PydanticCustomError(
+                "precision",
+                "cost.precision: int4 holds for language models only, and others run here; give int8 or fp8, "
+                "or a config.json with its quantization_config",
+            )
+        return self
 
     @_model_validator(mode="after")
     def _divides_traces(self) -> Self:

@@ -8,7 +8,7 @@ import pytest
 from nona.cluster.hardware.executor import executor_class
 from nona.cluster.hardware.table_file import shipped_table
 from nona.core.errors import NonaError
-from nona.language.gpu import _law, requests_that_fit, step_times
+from nona.language.gpu import _law, requests_that_fit, step_times, widths
 from nona.language.models import language_models, read_config
 from nona.language.records import MeasuredWindow, Requests
 from nona.language.run import simulate_once
@@ -18,6 +18,7 @@ from nona.scenario.file import scenario_from_mapping
 from nona.scenario.lookup import Sources
 
 ROWS = shipped_table("nona.language", "data/steps.csv")
+MIXTRAL = language_models()["mixtral-8x7b"]
 LLAMA = language_models()["llama-3.1-8b"]
 PUBLISHED = {  # billions of weights and bytes of a token's KV, from the models' cards
     "llama-3.1-8b": (8.03, 131_072),
@@ -40,20 +41,23 @@ def test_models_have_the_weights_and_the_kv_of_their_cards(name):
 
 
 def test_step_times_of_the_table_hold_for_its_model_gpu_and_number_alone():
-    h100 = step_times(LLAMA, executor_class("h100"), 1, "fp16")
+    h100 = step_times(LLAMA, executor_class("h100"), 1, widths(LLAMA, "fp16"))
     assert (h100.provenance, h100.times.a, h100.times.q) == ("calibrated", 6.367e-3, 1.69e-9)
     assert h100.times.seconds(1, 512, 0, 0) == pytest.approx(6.48e-3, rel=0.03)  # vLLM 0.21, one request
     others = [("h100", 8, "fp16"), ("h100", 1, "fp8"), ("a100-40gb", 1, "fp16"), ("h100/3g.40gb", 1, "fp16")]
     for name, tp, precision in others:
-        assert step_times(LLAMA, executor_class(name), tp, precision).provenance == "modelled"
-    mixtral = step_times(language_models()["mixtral-8x7b"], executor_class("h100"), 2, "fp16").times
+        assert step_times(LLAMA, executor_class(name), tp, widths(LLAMA, precision)).provenance == "modelled"
+    mixtral = step_times(MIXTRAL, executor_class("h100"), 2, widths(MIXTRAL, "fp16")).times
     assert mixtral.seconds(1, 0, 0, 0) == pytest.approx(2.19e-3 + 2 * 1.95e-3 + 17.3e-6)  # two experts
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r['model']}-{r['gpu']}-{r['tp']}")
 def test_the_law_is_near_what_was_measured(row):
     model, kind, tp = language_models()[row["model"]], executor_class(row["gpu"]), int(row["tp"])
-    law, known = _law(model, kind, tp, "fp16"), step_times(model, kind, tp, "fp16").times
+    law, known = (
+        _law(model, kind, tp, widths(model, "fp16")),
+        step_times(model, kind, tp, widths(model, "fp16")).times,
+    )
     steps = [(n, n * 1024, 0, 0) for n in (1, 16, 256)] + [(0, 0, x, x * x / 2) for x in (128, 2048)]
     ratios = [law.seconds(*step) / known.seconds(*step) for step in steps]
     most = 1.45 if row["gpu"] == "rtx-4090" else 1.3
@@ -62,11 +66,16 @@ def test_the_law_is_near_what_was_measured(row):
 
 def test_more_bandwidth_more_gpus_and_fewer_bits_make_steps_shorter():
     def seconds(name, tp=1, precision="fp16"):
-        return _law(LLAMA, executor_class(name), tp, precision).seconds(32, 32_000, 0, 0)
+        return _law(LLAMA, executor_class(name), tp, widths(LLAMA, precision)).seconds(32, 32_000, 0, 0)
 
     assert seconds("b200") < seconds("h200") < seconds("h100") < seconds("a100-80gb") < seconds("l4")
     assert seconds("h100", 4) < seconds("h100", 2) < seconds("h100")
-    assert seconds("h100", precision="fp8") < seconds("h100") < seconds("h100/3g.40gb")
+    assert (
+        seconds("h100", precision="int4")
+        < seconds("h100", precision="fp8")
+        < seconds("h100")
+        < seconds("h100/3g.40gb")
+    )
 
 
 CONFIG = {
@@ -78,7 +87,7 @@ CONFIG = {
 def test_a_config_file_describes_a_model():
     own = read_config(json.dumps(CONFIG).encode(), "mine.json")
     assert own.alike(LLAMA)
-    assert step_times(own, executor_class("h100"), 1, "fp16").provenance == "calibrated"
+    assert step_times(own, executor_class("h100"), 1, widths(own, "fp16")).provenance == "calibrated"
     gpt2 = {"model_type": "gpt2", "n_layer": 12, "n_embd": 768, "n_head": 12, "vocab_size": 50257}
     assert read_config(json.dumps(gpt2).encode(), "g.json").alike(language_models()["gpt2"])
     bad = {"[1]": "no JSON object", "{": "no JSON object", "{}": "num_hidden_layers is missing"}

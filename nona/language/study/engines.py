@@ -7,15 +7,25 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePath
 from types import MappingProxyType
+from typing import cast
 
 import numpy as np
 
-from nona.cluster.hardware.device import Precision, find_device, user_devices
+from nona.cluster.hardware.device import find_device, user_devices
 from nona.cluster.hardware.executor import make_executor_class
 from nona.core.arrays import Ints
 from nona.core.errors import ScenarioError
 from nona.core.random_streams import RandomStreams
-from nona.language.gpu import KnownSteps, MemorySplit, memory_split, smallest_tp, step_times, vllm_defaults
+from nona.language.gpu import (
+    KnownSteps,
+    MemorySplit,
+    WeightPrecision,
+    memory_split,
+    smallest_tp,
+    step_times,
+    vllm_defaults,
+    widths,
+)
 from nona.language.models import LanguageModel, language_models, read_config
 from nona.language.system import (
     BLOCK_TOKENS,
@@ -301,7 +311,7 @@ def _engines(
     return engines, facts
 
 
-_PRECISION: Mapping[str, Precision] = MappingProxyType({"auto": "fp16", "model": "fp16"})
+_PRECISION: Mapping[str, WeightPrecision] = MappingProxyType({"auto": "fp16", "model": "fp16"})
 """Language models ship in bf16, which is as wide and as fast as fp16."""
 
 
@@ -311,15 +321,16 @@ def _facts(scenario: Scenario, number: int, model: LanguageModel) -> EngineFacts
         group.engine or EngineSpec(),
         find_device(group.gpu, user_devices(scenario.cluster.devices)),
     )
-    precision: Precision = _PRECISION.get(scenario.cost.precision, scenario.cost.precision)  # type: ignore[arg-type]
+    precision = _PRECISION.get(scenario.cost.precision, cast(WeightPrecision, scenario.cost.precision))
+    of = widths(model, precision, spec.kv)
     budget, sequences = vllm_defaults(device)
     budget = budget if spec.budget == "auto" else spec.budget
     sequences = sequences if spec.sequences == "auto" else spec.sequences
     if spec.steps is None:
-        steps = step_times(model, make_executor_class(device), spec.tp, precision)
+        steps = step_times(model, make_executor_class(device), spec.tp, of)
     else:
         steps = KnownSteps(StepTimes(**dict(spec.steps)), "given", 0.0, "the scenario")
-    args = (spec.tp, precision, budget, sequences)
+    args = (spec.tp, of, budget, sequences)
     return EngineFacts(
         group=number,
         gpu=group.gpu,
@@ -329,7 +340,7 @@ def _facts(scenario: Scenario, number: int, model: LanguageModel) -> EngineFacts
         sequences=sequences,
         steps=steps,
         memory=memory_split(model, device.memory_bytes, spec.utilization, *args),
-        least_tp=smallest_tp(model, device.memory_bytes, spec.utilization, precision, budget),
+        least_tp=smallest_tp(model, device.memory_bytes, spec.utilization, of, budget),
     )
 
 
@@ -382,6 +393,7 @@ def _engine(spec: EngineSpec, basis: EngineFacts, name: str, server: int) -> Eng
 
 
 def _warnings(basis: EngineFacts, engine: Engine, rows: Sequence[RequestClass]) -> Iterator[str]:
+    yield from (f"{basis.model.name}: {note}." for note in basis.model.notes)
     if engine.blocks > basis.memory.blocks:
         yield (
             f"{engine.blocks:,} blocks are given where memory is reckoned to hold {basis.memory.blocks:,}; "

@@ -115,7 +115,7 @@ def _calibrations() -> Mapping[str, Calibration]:
     )
 
 
-CostPrecision = Literal["auto", "model", "fp32", "tf32", "fp16", "fp8", "int8"]
+CostPrecision = Literal["auto", "model", "fp32", "tf32", "fp16", "fp8", "int8", "int4"]
 AS_IN_FILE = ("auto", "model")
 MOST_QUERIES = 4096
 PER_QUERY = 0.45  # VGG networks as measured; of eleven fits 0.25 to 0.83 (evidence/notebook/serverless.md)
@@ -157,10 +157,10 @@ class CostOptions:
     def __post_init__(self) -> None:
         if self.stack not in stacks():
             raise CostError(f"Stack {self.stack!r}: it is unknown; use {', '.join(stacks())}.")
-        if self.precision not in get_args(CostPrecision):
-            raise CostError(
-                f"Precision {self.precision!r}: it is unknown; use {', '.join(get_args(CostPrecision))}."
-            )
+        known = get_args(CostPrecision)[:-1]
+        if self.precision not in known:
+            why = "holds for language models only" if self.precision == "int4" else "is unknown"
+            raise CostError(f"Precision {self.precision!r}: it {why}; use {', '.join(known)}.")
         whole = isinstance(self.batch, int) and not isinstance(self.batch, bool)
         if not whole or not 1 <= self.batch <= MOST_QUERIES:
             raise CostError(f"Batch {self.batch!r}: it must be a whole number from 1 to {MOST_QUERIES}.")
@@ -197,8 +197,8 @@ class CostOptions:
         if self.precision == "auto" and dtype == "float32" and device is not None and "tf32" in device.peaks:
             by_stack = stacks()[self.stack].tf32 == "all" or "conv" in kind.lower()
             return "tf32" if by_stack else "fp32"
-        if self.precision != "auto" and self.precision != "model":
-            return self.precision
+        if self.precision != "auto" and self.precision != "model" and self.precision != "int4":
+            return self.precision  # four bits were refused
         if dtype is not None and dtype.startswith("float8"):
             return "fp8"
         if dtype == "bfloat16" and device is not None and not has_bfloat16(device):
