@@ -173,6 +173,8 @@ def make_token(s: EngineState, e: int, r: int, measured: bool) -> None:
     q.made += 1
     if q.made == 1:
         s.times.first_s[r] = now
+    else:
+        s.times.max_gap_s[r] = max(s.times.max_gap_s[r], now - q.last_s)
     if measured:
         s.sums.made[e, q.row] += 1
         if q.last_s == begin_s:
@@ -331,13 +333,14 @@ def _decode_on(s: EngineState, e: int, now: float, until_s: float, steps: int, k
         room = q.held * BLOCK_TOKENS - q.computed - 1  # tokens that fit once this step is over
         if room < BLOCK_TOKENS:
             s.fill[room] += 1
-    spare, taken = s.board.free[e], 0
+    spare, taken, longest_s = s.board.free[e], 0, 0.0
     begin_s = now
     while taken + 1 < steps:
         end_s = begin_s + _seconds_of(x, x.runs, kv, 0, 0.0)
         wanted = s.fill[taken % BLOCK_TOKENS] if x.order != STATIC else 0
         if end_s >= until_s or wanted > spare:
             break
+        longest_s = max(longest_s, end_s - begin_s)
         _measure(s, e, begin_s, end_s, x.runs, 0)
         if c.begin_s <= begin_s and begin_s < c.close_s:
             for row in range(c.rows):
@@ -358,6 +361,8 @@ def _decode_on(s: EngineState, e: int, now: float, until_s: float, steps: int, k
             q.computed += taken
             q.made += taken
             q.last_s = begin_s
+            r = s.running[e, k]
+            s.times.max_gap_s[r] = max(s.times.max_gap_s[r], longest_s)
             blocks = blocks_of(q.computed + 1)
             if blocks > q.held:
                 hold(s, e, q, blocks)

@@ -65,7 +65,8 @@ class RequestTimes(NamedTuple):
 
     ``arrival_s``, ``first_s``, ``end_s``: ``nan`` where it did not happen; ``rank``: how many arrived before;
     ``engine`` that it was sent to (``REFUSED``: it fits none), ``decoder``: where its KV was sent;
-    ``preemptions``; ``sent_s``: how long its KV was on its way.
+    ``preemptions``; ``sent_s``: how long its KV was on its way; ``max_gap_s``: the longest gap between two of
+    its tokens, 0 before the second.
     """
 
     arrival_s: Floats
@@ -76,6 +77,7 @@ class RequestTimes(NamedTuple):
     engine: Ints
     decoder: Ints
     preemptions: Ints
+    max_gap_s: Floats
 
     @classmethod
     def unknown(cls, requests: int) -> RequestTimes:
@@ -83,7 +85,8 @@ class RequestTimes(NamedTuple):
         arrival_s, first_s, end_s = np.full((3, requests), math.nan)
         rank, engine, decoder = np.full((3, requests), -1, dtype=np.int64)
         preemptions = np.zeros(requests, dtype=np.int64)
-        return cls(arrival_s, first_s, end_s, np.zeros(requests), rank, engine, decoder, preemptions)
+        sent_s, max_gap_s = np.zeros((2, requests))
+        return cls(arrival_s, first_s, end_s, sent_s, rank, engine, decoder, preemptions, max_gap_s)
 
 
 class Sums(NamedTuple):
@@ -151,6 +154,11 @@ class RouterReplication:
         ttft_s = np.where(np.isnan(e2e_s), math.nan, times.first_s[numbers] - arrival_s)
         tpot_s = np.where(outputs > 1, (e2e_s - ttft_s) / np.maximum(outputs - 1, 1), math.nan)
         return arrival_s, ttft_s, tpot_s, e2e_s
+
+    def max_gaps(self, numbers: Ints) -> Floats:
+        """Return the longest gap (s) between two tokens of requests; ``nan`` where there is none."""
+        complete = ~np.isnan(self.times.end_s[numbers]) & (self.requests.outputs[numbers] > 1)
+        return np.where(complete, self.times.max_gap_s[numbers], math.nan)
 
     @property
     def trace(self) -> NDArray[np.void]:

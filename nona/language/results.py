@@ -30,6 +30,12 @@ class TokenTimes(Estimate):
     percentiles: Mapping[str, Percentile]
 
 
+class LongestGaps(TokenTimes):
+    """Of each request the longest gap between two tokens, seconds; ``most`` is the longest of all."""
+
+    most: Figure
+
+
 class KvTokens(Document):
     """Tokens in the cache of one engine: mean over time and engines, the most at any time on any of them."""
 
@@ -74,7 +80,8 @@ class RequestResult(Document):
         all that arrived that met every target, ``slo_hit_rate`` of the complete ones. ``refused`` fit no
         engine. ``sent_s`` is the mean time of KV on its way, where prompts are computed apart; ``before_s``
         that of the queries which requests follow, from whose arrival times count.
-    ``off``: where step times have an error.
+    ``off``: where step times have an error. ``max_gap_s``: of each request the longest pause between two of
+        its tokens; results that were saved before do not have it.
     """
 
     ttft_s: TokenTimes
@@ -94,6 +101,7 @@ class RequestResult(Document):
     sent_s: Figure
     before_s: Figure = None
     off: StepsOff | None = None
+    max_gap_s: LongestGaps | None = None
 
 
 class EngineResult(Document):

@@ -164,6 +164,8 @@ class Loop:
         r.made += 1
         if r.made == 1:
             r.first_s = self.now
+        else:
+            r.max_gap_s = max(r.max_gap_s, self.now - r.last_s)
         if measured:
             self.sums.made[server.number, r.row] += 1
             if r.last_s == server.composed_s:

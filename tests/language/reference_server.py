@@ -43,6 +43,7 @@ class Request:
         self.seen_s = self.last_s = math.inf
         self.path: list[int] = []
         self.kv_bytes = self.set_out_s = self.through_s = 0.0
+        self.max_gap_s = 0.0
         self.arrival_s = self.first_s = self.end_s = math.nan
         self.sent_s = 0.0
         self.rank = self.engine = self.decoder = -1

@@ -52,12 +52,14 @@ MEASURES: Mapping[str, str] = {
     "ttft_s": "first token",
     "tpot_s": "per further token",
     "itl_s": "between tokens",
+    "max_gap_s": "longest pause",
     "e2e_s": "last token",
 }
 HELP: Mapping[str, str] = {
     "ttft_s": "From the arrival of a request to its first token (TTFT).",
     "tpot_s": "Mean time of a further token of a request (TPOT); those with one token have none.",
     "itl_s": "Gaps between two tokens of a request, those of all requests together (ITL).",
+    "max_gap_s": "The longest gap between two tokens of each request: answers wait while long prompts run.",
     "e2e_s": "From the arrival of a request to its last token (E2E).",
 }
 
@@ -75,13 +77,15 @@ class _Row:
 
 def _times(measure: str) -> Iterator[Column[_Row]]:
     def read(r: _Row) -> Estimate:
-        times: TokenTimes = getattr(r.of, measure)
-        return UNKNOWN if r.whole.state == "overloaded" else times
+        times: TokenTimes | None = getattr(r.of, measure)
+        return UNKNOWN if r.whole.state == "overloaded" or times is None else times
 
     def at(name: str) -> Callable[[_Row], Estimate]:
         def percentile(r: _Row) -> Estimate:
-            times: TokenTimes = getattr(r.of, measure)
-            return UNKNOWN if r.whole.state == "overloaded" else times.percentiles[name].as_mean
+            times: TokenTimes | None = getattr(r.of, measure)
+            return (
+                UNKNOWN if r.whole.state == "overloaded" or times is None else times.percentiles[name].as_mean
+            )
 
         return percentile
 
@@ -108,6 +112,16 @@ REQUESTS = Table[_Row](
             help=GOODPUT,
         ),
         *(column for measure in MEASURES for column in _times(measure)),
+        Column(
+            "longest pause, most",
+            lambda r: (
+                None if r.of.max_gap_s is None or r.whole.state == "overloaded" else r.of.max_gap_s.most
+            ),
+            TIME,
+            "max_gap_most",
+            decides=True,
+            help=HELP["max_gap_s"],
+        ),
         Column("tokens/s", lambda r: r.of.tokens_per_s, PLAIN, "tokens_per_s", decides=True),
         Column("preemptions a run", lambda r: r.of.preemptions, PLAIN, "preemptions", decides=True),
         Column("refused", lambda r: r.of.refused or None, COUNT, optional=True, decides=True),
@@ -202,16 +216,18 @@ def pace_finding(report: LanguageReport) -> str:
     ttft_s, gap_s = row.ttft_s.mean, row.itl_s.p99
     if ttft_s is None or gap_s is None:
         return f"{name}: no request is complete."
+    longest = None if row.max_gap_s is None else row.max_gap_s.most
+    pause = "" if longest is None else f" The longest pause of an answer is {format_time(longest)}."
     return (
         f"{name}: the first token comes after {format_time(ttft_s)} on average; one of a hundred gaps "
-        f"between tokens is longer than {format_time(gap_s)}."
+        f"between tokens is longer than {format_time(gap_s)}.{pause}"
     )
 
 
 def language_text(report: LanguageReport) -> str:
     """Tables and sentences for terminals."""
     table = requests_table(report.schedulers)
-    lines = [language_finding(report).text, "", table.select(*table.deciding).text()]
+    lines = [language_finding(report).text, pace_finding(report), "", table.select(*table.deciding).text()]
     for name, of in report.schedulers.items():
         if of.state != "stable":
             lines.append(f"{name} is {of.state}: {of.state_reason}")
@@ -445,6 +461,7 @@ def _frame(router: str, run: RouterReplication, rows: Sequence[str], engines: Se
             "ttft_s": ttft_s,
             "tpot_s": tpot_s,
             "e2e_s": e2e_s,
+            "max_gap_s": run.max_gaps(numbers),
             "preemptions": times.preemptions[numbers],
         }
     )

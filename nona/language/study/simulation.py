@@ -34,6 +34,7 @@ from nona.language.results import (
     KvTokens,
     LanguageReport,
     LanguageRun,
+    LongestGaps,
     RequestPoint,
     RequestResult,
     RequestTargets,
@@ -319,6 +320,7 @@ def _row(system: LanguageSystem, runs: Sequence[RouterReplication], row: int) ->
         ttft_s=_times([m.ttft_s for m in of], runs, system),
         tpot_s=_times([m.tpot_s for m in of], runs, system),
         itl_s=_gaps(runs, row),
+        max_gap_s=_longest_gaps(system, runs, of),
         e2e_s=_times([m.e2e_s for m in of], runs, system),
         targets=RequestTargets.like(targets),
         loop="closed" if spec.concurrency else "open",
@@ -384,6 +386,14 @@ def _times(values: Sequence[Floats], runs: Sequence[RouterReplication], system: 
     exact = all(replays_once(row) for row in system.rows)
     of = {p: _exactly(values[0], p) if exact else percentile_interval(values, p) for p in (50, 95, 99)}
     return _token_times(mean.mean, mean.ends, of)
+
+
+def _longest_gaps(
+    system: LanguageSystem, runs: Sequence[RouterReplication], of: Sequence[_Measured]
+) -> LongestGaps:
+    longest = [run.max_gaps(m.numbers) for run, m in zip(runs, of, strict=True)]
+    known = [float(np.nanmax(gaps)) for gaps in longest if not np.isnan(gaps).all()]
+    return LongestGaps.like(_times(longest, runs, system), most=max(known) if known else None)
 
 
 def _exactly(values: Floats, percent: float) -> Percentile:
