@@ -108,7 +108,8 @@ class EngineResult(Document):
     """One engine under one router: share of time at work, requests and tokens of a step, KV in use.
 
     ``kv_share`` is the mean share of its cache, ``kv_most`` the largest; ``prefix_hits`` the share of
-    prompts' tokens that lay in the cache of a prefix, where engines keep these.
+    prompts' tokens that lay in the cache of a prefix, where engines keep these. ``fits``: requests of the
+    mean length of its rows, prompt and answer, that its cache holds at a time.
     """
 
     model: str
@@ -122,6 +123,7 @@ class EngineResult(Document):
     kv_most: Figure
     prefix_hits: Figure
     blocks: int
+    fits: int | None = None
 
 
 class RouterResult(Document):

@@ -159,6 +159,15 @@ ENGINES = Table[EngineResult](
         Column("cache in use, most", lambda e: e.kv_most, SHARE, "kv_most", decides=True),
         Column("from prefixes", lambda e: e.prefix_hits, SHARE, "prefix_hits", decides=True, optional=True),
         Column("blocks", lambda e: e.blocks, COUNT),
+        Column(
+            "requests that fit",
+            lambda e: e.fits,
+            COUNT,
+            "fits",
+            decides=True,
+            optional=True,
+            help="Of the mean length of its rows, prompt and answer, in its KV cache at a time.",
+        ),
     ),
 )
 

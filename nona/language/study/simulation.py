@@ -25,6 +25,7 @@ from nona.core.statistics import (
 from nona.core.verdict import share_within
 from nona.language.draws import draw_requests, replays_once
 from nona.language.formula import predict
+from nona.language.gpu import requests_that_fit
 from nona.language.records import REFUSED, MeasuredWindow, Requests, RouterReplication, gap_percentile
 from nona.language.report.tables import best_router
 from nona.language.results import (
@@ -45,7 +46,7 @@ from nona.language.results import (
 from nona.language.run import simulate_once
 from nona.language.study.engines import LanguageStudy
 from nona.language.study.following import Following
-from nona.language.system import BLOCK_TOKENS, LanguageSystem, RequestClass
+from nona.language.system import BLOCK_TOKENS, Engine, LanguageSystem, RequestClass
 from nona.queries.results import JobCounts, State
 from nona.queries.simulation.records import Check, checked
 from nona.queries.simulation.sizes import auto_warmup
@@ -357,7 +358,13 @@ def _engine(system: LanguageSystem, runs: Sequence[RouterReplication], number_of
         kv_share=_mean([r.sums.kv_area[e].sum() / _span(r) / engine.kv_tokens for r in runs]),
         kv_most=max(int(r.sums.kv_peak[e]) for r in runs) / engine.kv_tokens,
         prefix_hits=_hits(runs, e) if engine.shares_prefixes else None,
+        fits=_fits(system, engine),
     )
+
+
+def _fits(system: LanguageSystem, engine: Engine) -> int | None:
+    tokens = [row.lengths.tokens.sum(axis=1) for row in system.rows if row.model == engine.model]
+    return requests_that_fit(engine.blocks, round(float(np.concatenate(tokens).mean()))) if tokens else None
 
 
 def _hits(runs: Sequence[RouterReplication], e: int) -> float:
