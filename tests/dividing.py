@@ -24,6 +24,7 @@ SECOND = {
 }
 # Files that take about six seconds or more, longest first; the order of all others is pytest's own.
 LONG = (
+    "test_engines_on_samples",
     "test_engine_equality",
     "test_scenarios",
     "test_every_page",

@@ -15,7 +15,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sizes import examples, sized
 
-import nona
 from benchmarks import fork_join
 from benchmarks.c_loop import CLoop
 from benchmarks.heap_loop import HeapLoop
@@ -26,7 +25,6 @@ from nona.queries.placement.capacity import executor_utilization
 from nona.queries.placement.fixed import place_fixed
 from nona.queries.placement.result import Placement
 from nona.queries.placement.results import Prediction
-from nona.queries.placement.solve import solve
 from nona.queries.schedulers.base import NetworkView, NoTables, SchedulerTables
 from nona.queries.schedulers.registry import get_scheduler, scheduler_names
 from nona.queries.simulation.compiled import core
@@ -38,10 +36,7 @@ from nona.queries.simulation.reference.links import SharedLink
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.simulation.workload import Output
 from nona.queries.system import BackgroundStream, Batching
-from nona.scenario import lookup
-from nona.scenario import sample_files as samples
 from nona.scenario.arrivals import Arrivals
-from nona.scenario.file import load_scenario
 from tests.core.filled import filled
 
 ENGINES = ("simpy", "compiled")
@@ -211,25 +206,6 @@ def test_members_of_a_batch_that_are_picked_together_join_when_their_last_messag
     made = cases.scheduler(in_pairs, kind="pick", reads_queues=True)
     records = compare(system, made, jobs=2, warmup=0, timeline_jobs=2)
     assert [i.members for i in records.timeline.tasks if i.task == 2] == [2, 2]
-
-
-@pytest.mark.verify
-@pytest.mark.parametrize("scenario", samples.query_scenario_names())
-def test_every_scheduler_on_every_shipped_scenario(scenario):
-    path = samples.scenario_path(scenario)
-    loaded = load_scenario(path)
-    system = nona.prepare(loaded, lookup.Sources(path.parent)).system
-    placement = solve(system)  # whatever is placed, both engines must do the same with it
-    options = {entry.name: entry.options for entry in loaded.schedulers}
-    for name in scheduler_names():
-        # The cluster that a plan begins with is too small: tasks pile up, and tetris looks at all of them.
-        beyond = (3, 1) if name == "tetris" else (30, 6)
-        jobs, warmup = (250, 50) if loaded.plan is None else beyond
-        chosen = get_scheduler(name)
-        given_ = placement if chosen.needs_placement else None
-        made = chosen, chosen.prepare(system, given_, options.get(name, {}))
-        records = compare(system, made, jobs=jobs, warmup=warmup, timeline_jobs=20, replication=1)
-        assert records.decisions == "machine code", name
 
 
 @pytest.mark.parametrize("name", ["random", "opportunistic", "priority", "jsq-d", "gavel"])
