@@ -126,7 +126,7 @@ def distributes(workload: Workload) -> bool:
 def facts(workload: Workload) -> NetworkFacts:
     """Facts on a workload for a table: its tasks, its largest interior, seconds and bytes of a query."""
     queries = _system(workload).queries
-    return NetworkFacts.like(
+    return NetworkFacts.from_fields(
         workload,
         tasks=sum(len(q.tasks) for q in queries),
         interior=max((len(s.interior) for q in queries for s in q.decomposition.subgraphs), default=0),

@@ -238,7 +238,7 @@ def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> Simula
     try:
         placement = place(study)
     except PlacementError as error:
-        return UnplacedCell.like(
+        return UnplacedCell.from_fields(
             cell, network=workload.name, error=str(error), seconds=time.process_time() - begin
         )
     placed_s = time.process_time() - begin
@@ -246,7 +246,7 @@ def measure(workload: Workload, cell: Cell, size: Size, seed: int = 0) -> Simula
     contest.hold()
     questions = {question.who: contest.answer(question) for question in contest.questions}
     blind = questions[REFERENCE]
-    return SimulatedCell.like(
+    return SimulatedCell.from_fields(
         cell,
         network=workload.name,
         jobs=contest.effort.jobs,

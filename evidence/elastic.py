@@ -166,7 +166,7 @@ def elastic_study(
     study_runs = _run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
     points = map(_point, places, requests, study_runs.points)
     return rounded_result(
-        ElasticStudy.like(
+        ElasticStudy.from_fields(
             chosen,
             **origin("elastic", chosen),
             points=tuple(points),
@@ -203,7 +203,7 @@ def _as_published(request: ElasticRequest) -> ElasticRequest:
 def _point(
     place: Place, requests: Sequence[ElasticRequest], runs: Sequence[Sequence[ElasticRun]]
 ) -> ElasticPoint:
-    return ElasticPoint.like(
+    return ElasticPoint.from_fields(
         place,
         jcts_s=tuple(tuple(run.outcome.jct_s.mean or 0.0 for run in of) for of in runs),
         published_s=tuple(published_mean(_as_published(request), place.policy) for request in requests),

@@ -19,8 +19,8 @@ import numpy as np
 
 from evidence.provenance import rounded
 from nona import __version__
+from nona.core.count_search import edge, run_search
 from nona.core.experiments import do_nothing
-from nona.core.least import driven, edge
 from nona.core.statistics import NO_INTERVAL, Interval
 from nona.core.units import format_number
 from nona.queries.chart_data import (
@@ -173,7 +173,7 @@ def paying_limit(scenario: Scenario, sources: Sources = _NO_SOURCES, most: float
     def between(low: float, high: float) -> float | None:
         return (low + high) / 2 if high - low > _TOLERANCE else None
 
-    limit, _ = driven(edge(high, low, between), lambda load: not _story_pays(scenario, load, sources))
+    limit, _ = run_search(edge(high, low, between), lambda load: not _story_pays(scenario, load, sources))
     return limit
 
 

@@ -324,7 +324,7 @@ def map_study(
         split = any(s.interior for q in queries for s in q.decomposition.subgraphs)
         names += [(name, placement, load) for placement, load in names_of(name, split)]
     rows = measured(names, partial(_of_point, size, engine), ", ".join, workers, on_progress)
-    about = MapAbout.like(
+    about = MapAbout.from_fields(
         size,
         **made_by("prediction", size),
         seconds=time.perf_counter() - begin,

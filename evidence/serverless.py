@@ -247,7 +247,7 @@ def _cutoff(chosen: StudySettings, pool: TaskPool, tell: Tell) -> CutoffStudy:
     ]
     done = run_tasks(tasks, pool, tell)
     points = tuple(
-        CutoffPoint.like(d.summary, cutoff_s=c) for c, d in zip(chosen.cutoffs_s, done, strict=True)
+        CutoffPoint.from_fields(d.summary, cutoff_s=c) for c, d in zip(chosen.cutoffs_s, done, strict=True)
     )
     return CutoffStudy(setting=name, points=points)
 
@@ -263,7 +263,9 @@ def _sharing(chosen: StudySettings, pool: TaskPool, tell: Tell) -> SharingStudy:
         for policy in policies
     ]
     done = iter(run_tasks(tasks, pool, tell))
-    modes = {mode: {p: SharedOutcome.like(next(done).summary) for p in policies} for mode in ways_for()}
+    modes = {
+        mode: {p: SharedOutcome.from_fields(next(done).summary) for p in policies} for mode in ways_for()
+    }
     return SharingStudy(scenario=scenario.name, modes=modes)
 
 

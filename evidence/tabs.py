@@ -138,7 +138,7 @@ def network_remarks() -> None:
         "The slides of the talk on Nona (CloudNet 2024) say what other systems know of the network. The "
         "table compares each remark with the view that the system's scheduler has in this app."
     )
-    table(REMARKED.of(known_remarks()), "network-remarks", "What the slides remark, and what sources say")
+    table(REMARKED.fill(known_remarks()), "network-remarks", "What the slides remark, and what sources say")
 
 
 @st.cache_resource(show_spinner="Simulating the measured queries")
@@ -166,7 +166,7 @@ def _measured_queries() -> None:
     alt = "Simulated over measured mean and 99th percentile of every run"
     picture(measured_batches.measured_figure(runs), key="measured-batches", alt=alt)
     alt = "Each measured run beside its simulation"
-    table(measured_batches.MEASURED.of(runs), "measured-batches-table", alt)
+    table(measured_batches.MEASURED.fill(runs), "measured-batches-table", alt)
     st.caption(plain(measured_batches.MEASURED_SOURCE))
 
 
@@ -183,7 +183,7 @@ def _measured_requests() -> None:
             alt = f"Measured against simulated. {HELP[measure]}"
             chart(measured_language.requests_figure(run, measure), title, f"measured-{measure}", alt)
     alt = "Statistics of the measured run beside the simulated one"
-    table(measured_language.BESIDE.of(run.rows), "vllm-measured", alt)
+    table(measured_language.BESIDE.fill(run.rows), "vllm-measured", alt)
     st.caption(plain(measured_language.SOURCE))
     st.info(plain(measured_language.OPEN_QUESTIONS), icon=":material/help:")
 
@@ -196,7 +196,7 @@ def _steps() -> None:
         "project's table."
     )
     alt = "Measured steps beside the shipped constants"
-    table(measured_language.STEPS.of(steps), "steps-measured", alt)
+    table(measured_language.STEPS.fill(steps), "steps-measured", alt)
     st.caption(plain(measured_language.STEPS_SOURCE))
 
 
@@ -215,7 +215,7 @@ def _time_per_token() -> None:
         "Curves by formula, points simulated",
     )
     alt = "The formula beside simulations, by load"
-    table(measured_language.POINTS.of(points), "language-formula-table", alt)
+    table(measured_language.POINTS.fill(points), "language-formula-table", alt)
 
 
 def _theory_live(job: AppJob) -> None:
@@ -251,7 +251,7 @@ def _theory_tiles(summary: TheorySummary) -> None:
 
 
 def _theory_table(rows: Sequence[TheoryRow], height: int, key: str = "theory") -> None:
-    table(theory.THEORY.of(rows), key, "Theory against simulation, system by system", height=height)
+    table(theory.THEORY.fill(rows), key, "Theory against simulation, system by system", height=height)
 
 
 def _theory(state: AppState) -> None:
@@ -416,7 +416,7 @@ def times_tab(state: AppState) -> None:
         st.markdown(WEAK_POINTS)
     st.subheader("Every latency, with its source")
     table(
-        validation.LATENCIES.of(report.rows),
+        validation.LATENCIES.fill(report.rows),
         "latencies",
         "Every published latency against the predicted one, with its source",
         "validation",
@@ -428,10 +428,10 @@ def times_tab(state: AppState) -> None:
     )
     st.subheader("By group")
     summaries = [*report.groups, report.tensorrt, report.overall]
-    table(validation.GROUPS.of(summaries), "groups", "How well each group is predicted")
+    table(validation.GROUPS.fill(summaries), "groups", "How well each group is predicted")
     st.subheader("MIG slices")
     st.caption("How many times slower a slice is than its whole device.")
-    table(validation.SLICES.of(report.slices), "slices", "Slowdown of slices, published and predicted")
+    table(validation.SLICES.fill(report.slices), "slices", "Slowdown of slices, published and predicted")
     _steps()
     for section in sections():
         if section.name in ("provenance", "sources"):

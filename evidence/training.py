@@ -181,7 +181,7 @@ def training_study(
     )
     points = [_point(piece, outcomes[k * each : (k + 1) * each]) for k, piece in enumerate(pieces)]
     return rounded_result(
-        studies.TrainingStudy.like(
+        studies.TrainingStudy.from_fields(
             chosen,
             **origin("training", chosen),
             loads=tuple(points[: len(over)]),

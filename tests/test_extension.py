@@ -22,7 +22,7 @@ from nona.app.tasks.serving import run_task
 from nona.cli.main import main
 from nona.cluster.hardware.device import devices
 from nona.cluster.sharing.pool import Gpu, GpuPart, SharingMode
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.document import Document
 from nona.core.errors import NonaError
 from nona.core.family import TaskKind
@@ -41,7 +41,7 @@ from nona.serverless.policies.registry import POLICIES
 from nona.serverless.report.figures import way_title
 from nona.serverless.study.comparisons import ways_for
 
-ALL: tuple[Registry[Any], ...] = (RULES, SCHEDULERS, POLICIES, WAYS, READERS, KINDS)
+ALL: tuple[Registry[Any], ...] = (RULES, SCHEDULERS, POLICIES, SHARING_MODES, READERS, KINDS)
 MODE = ("serverless", "sharing", "mode")
 PINK = ChartStyle("#d0388a", "dash", "star-square")
 
@@ -236,7 +236,7 @@ def serverless_page():
 def test_a_policy_and_a_way_of_sharing_are_run_and_compared(capsys):
     words = ("serverless", "strict_light", "--policy", "smallest", "--calls", "60", "--replications", "1")
     ways = ("--sharing", "alone", "--sharing", "mig-counter")
-    with POLICIES.registered(SMALLEST), WAYS.registered(ALONE):
+    with POLICIES.registered(SMALLEST), SHARING_MODES.registered(ALONE):
         found = run(capsys, *words, *ways)["sharing"]
         assert list(found) == ["alone", "mig-counter"]
         text = dump_scenario(load_scenario(scenario_path("strict_light")))
@@ -253,7 +253,7 @@ def test_a_policy_and_a_way_of_sharing_are_run_and_compared(capsys):
         assert way_title("alone") == ALONE.title
         assert scheduler_style("smallest") == scheduler_style(ALONE.title) == PINK
     line = refused(capsys, "serverless", "strict_light", "--sharing", "alone")
-    assert f"serverless.sharing.mode (GPU sharing): 'alone' must be '{next(iter(WAYS))}'" in line
+    assert f"serverless.sharing.mode (GPU sharing): 'alone' must be '{next(iter(SHARING_MODES))}'" in line
     assert "alone" not in schema_words.words(MODE).choices
     assert "smallest" in refused(capsys, *words)
 

@@ -32,7 +32,7 @@ from nona.core.tables import (
     share_text,
     time_text,
 )
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.core.units import format_number, format_time
 
 LINK = Kind("{:g} Gbit/s".format)
@@ -229,7 +229,7 @@ def networks(data: DecisionStudy) -> FilledTable:
             TIME,
         ),
     )
-    return Table("network", columns).of(
+    return Table("network", columns).fill(
         {
             name: _Network(facts, data.model_copy(update={"cells": cells[name]}))
             for name, facts in data.networks.items()
@@ -250,7 +250,7 @@ def _cases(cases: Iterable[Compared], question: Question) -> FilledTable:
         Column("objective", lambda c: c.cell.placement.objective_s, TIME),
         Column("gap", lambda c: c.cell.placement.gap, SHARE),
     )
-    return Table("", columns).of(cases)
+    return Table("", columns).fill(cases)
 
 
 def worst_cases(data: DecisionStudy, key: QuestionKey, most: int = 10) -> FilledTable:
@@ -309,7 +309,7 @@ def cells(data: DecisionStudy) -> FilledTable:
     names = dict.fromkeys(name for cell in data.simulated() for name in cell.schedulers)
     asked = (column for question in QUESTIONS.values() for column in _of_question(question))
     note: Column[AnyCell] = Column("note", lambda c: None if isinstance(c, SimulatedCell) else c.error)
-    return Table("", (*CONDITIONS, *asked, *PLACED, *map(mean, names), note)).of(data.cells)
+    return Table("", (*CONDITIONS, *asked, *PLACED, *map(mean, names), note)).fill(data.cells)
 
 
 class _Entered(NamedTuple):
@@ -323,7 +323,11 @@ def entrants(data: DecisionStudy) -> FilledTable:
 
     def of(column: Column[AnyCell]) -> Column[_Entered]:
         return Column(
-            column.heading, lambda r: column.of(r.cell), column.kind, column.key, interval=column.interval
+            column.heading,
+            lambda r: column.value_of(r.cell),
+            column.kind,
+            column.key,
+            interval=column.interval,
         )
 
     asked = (column for question in QUESTIONS.values() for column in _of_question(question))
@@ -336,7 +340,7 @@ def entrants(data: DecisionStudy) -> FilledTable:
         Column("runs", lambda r: None if r.entrant.reason else r.entrant.runs, COUNT),
         *map(of, (*PLACED[:3], *asked)),
     )
-    return Table("", columns).of(
+    return Table("", columns).fill(
         _Entered(cell, name, entrant)
         for cell in data.simulated()
         for name, entrant in cell.schedulers.items()
@@ -371,7 +375,7 @@ def title(data: DecisionStudy, key: QuestionKey = "blind") -> str:
         return f"{question.name} was not simulated"
     tally = sides(data, key)
     return (
-        f"Of {counted(tally.cells, 'cell')}, {question.name} is faster than {question.rivals} in "
+        f"Of {count_text(tally.cells, 'cell')}, {question.name} is faster than {question.rivals} in "
         f"{tally.faster}, within {share_text(tally.margin)} in {tally.equal}, slower in {tally.slower}"
     )
 

@@ -46,7 +46,7 @@ def _table(points: Iterable[ElasticPoint], published: Callable[[ElasticPoint], f
         Column("mean JCT", lambda p: mean_of(p).estimate, SECONDS, interval=True),
         Column("authors' mean", published, SECONDS),
     )
-    return Table("", columns).of(points)
+    return Table("", columns).fill(points)
 
 
 def over_load(study: ElasticStudy) -> list[ElasticPoint]:

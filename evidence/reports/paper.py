@@ -14,7 +14,7 @@ from nona.core.document import Estimate
 from nona.core.figures import add_points, figure, rule, scheduler_style, text
 from nona.core.html import pieces as html
 from nona.core.tables import COUNT, FACTOR, TIME, Column, FilledTable, Kind, Table, share_text
-from nona.core.text import listed
+from nona.core.text import join_words
 from nona.core.units import format_number, format_time
 from nona.queries.sweeps.figures import sweep_figure
 from nona.queries.sweeps.findings import ratio_text, stability_finding, stability_text, unstable_spans
@@ -116,7 +116,7 @@ def summary(data: PaperStudy) -> FilledTable:
         most(True, "well below its edge"),
         most(False, "anywhere stable"),
     )
-    return Table("", columns).of(next(iter(data.sweeps.values())).schedulers.keys())
+    return Table("", columns).fill(next(iter(data.sweeps.values())).schedulers.keys())
 
 
 class _Run(NamedTuple):
@@ -136,7 +136,7 @@ def _growth(data: PaperStudy) -> FilledTable:
         Column("times nona", lambda r: r.run.ratio, FACTOR),
         Column("jobs until the claim", lambda r: r.claimed, COUNT, optional=True),
     )
-    return Table("", columns).of(
+    return Table("", columns).fill(
         _Run(row.scheduler, run, jobs_for(row, data.claim) if run is row.runs[-1] else None)
         for row in data.overload.schedulers
         for run in row.runs
@@ -256,7 +256,7 @@ def growth_title(data: PaperStudy) -> str:
     if not reached:
         return f"At {where} link background no run in overload reaches {data.claim:.0f} times nona"
     return (
-        f"At {where} link background, beyond their edges, {listed(reached)} reach {data.claim:.0f} times "
+        f"At {where} link background, beyond their edges, {join_words(reached)} reach {data.claim:.0f} times "
         "nona in a run that is long enough"
     )
 

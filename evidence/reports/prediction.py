@@ -82,7 +82,7 @@ SUMMARY = Table[list[MapPoint]](
 
 def summary(data: PredictionMap) -> FilledTable:
     """For each scenario the number of points within the bound, and the largest error."""
-    return SUMMARY.of(grouped(data.points, lambda p: p.scenario))
+    return SUMMARY.fill(grouped(data.points, lambda p: p.scenario))
 
 
 POINTS = Table[MapPoint](
@@ -143,7 +143,7 @@ def findings(data: PredictionMap) -> list[str]:
 
 def presented(data: PredictionMap) -> Presented:
     """Return the map with its tables: scenarios, and every point."""
-    rows = POINTS.of(data.points)
+    rows = POINTS.fill(data.points)
     tables = (
         Shown("prediction-map", "Points within the bound, by scenario", summary(data)),
         Shown("prediction-points", "Every point of the map", rows, folded=True, printed=PRINTED),

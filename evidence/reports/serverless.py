@@ -10,7 +10,7 @@ from evidence.presented import Presented, Shown
 from evidence.reports import serverless_claims as claims
 from evidence.reports import serverless_tables as tables
 from nona.core.tables import SHARE, WHOLE_SHARE, Column, FilledTable, Kind, Table, share_text
-from nona.core.text import listed
+from nona.core.text import join_words
 from nona.core.units import format_time
 from nona.serverless.report.over import knee_text, limit_of, over_value
 from nona.serverless.results import OverPoint, OverReport
@@ -61,12 +61,12 @@ def claim_text(data: ServerlessStudy) -> str:
         rows = list(gaps(reports, others))
         inside = [g for g in rows if g.inside(low, high)]
         ahead = [g for g in rows if g.least > MORE]
-        lead = f"the slides' lead of {low:.0f} to {high:.0f} points over {listed(others)}"
+        lead = f"the slides' lead of {low:.0f} to {high:.0f} points over {join_words(others)}"
         any_lead = f"esg leads by more than {MORE:g} points {_where(ahead)}"
         sentences.append(f"{lead} appears {_where(inside)}; {any_lead}.")
     level = [g.vgpus_held for g in gaps(reports, SHARES[0]) if max(abs(g.least), abs(g.most)) <= MORE]
     if level:
-        same = listed(["esg", *SHARES[0]])
+        same = join_words(["esg", *SHARES[0]])
         sentences.append(
             f"Up to a use of {share_text(max(level))} of the vGPUs, {same} keep equally many SLOs."
         )
@@ -106,7 +106,7 @@ def leads(data: ServerlessStudy) -> FilledTable:
             lambda r: _points(r.over_searches, *SEARCHES[1:]) if r.over_searches else None,
         ),
     )
-    return Table("", columns).of(rows)
+    return Table("", columns).fill(rows)
 
 
 def _points(gap: Gap, low: float, high: float) -> str:
@@ -135,7 +135,7 @@ def knees(data: ServerlessStudy) -> FilledTable:
 
     rows = _curves(data)
     names = dict.fromkeys(name for row in rows for name in row.report.policies)
-    return Table("", (Column("setting", lambda r: r.setting), *map(of, names))).of(rows)
+    return Table("", (Column("setting", lambda r: r.setting), *map(of, names))).fill(rows)
 
 
 class _Use(NamedTuple):
@@ -158,7 +158,7 @@ def _use_at_knees(data: ServerlessStudy) -> FilledTable:
         Column("vGPUs held", lambda r: r.point.utilization.vgpu, WHOLE_SHARE),
         Column("vCPUs held", lambda r: r.point.utilization.vcpu, WHOLE_SHARE),
     )
-    return Table("", columns).of(rows)
+    return Table("", columns).fill(rows)
 
 
 OURS = (
@@ -218,7 +218,9 @@ def miss_title(data: ServerlessStudy) -> str:
     ahead = (c for c in claims.CLAIMS if c.name.startswith("misses of"))
     near = [c.name.removeprefix("misses of ") for c in ahead if c.judge(cells).size]
     if near:
-        return f"Configuration misses of {listed(near)} are within {claims.NEAR:.0f} points of the slides'"
+        return (
+            f"Configuration misses of {join_words(near)} are within {claims.NEAR:.0f} points of the slides'"
+        )
     more = f"by more than {claims.NEAR:.0f} points in some setting"
     return f"Configuration misses differ from the slides' {more}"
 
@@ -233,7 +235,7 @@ def presented(data: ServerlessStudy) -> Presented:
     lines = [
         f"{c.slides}: {c.finding}; order: {c.order}; size: {c.size}." for c in tables.judged_claims(data)
     ]
-    missed_rows = tables.MISSED.of(tables.missed(data))
+    missed_rows = tables.MISSED.fill(tables.missed(data))
     shown = (
         Shown("study-policies", "Policies in the three settings", tables.settings(data)),
         Shown("study-knees", "Up to which load", knees(data)),
@@ -241,7 +243,7 @@ def presented(data: ServerlessStudy) -> Presented:
         Shown("study-use", "Use at the knees", _use_at_knees(data), folded=True),
         Shown("study-miss-rows", "Configuration misses: ours and the slides'", missed_rows, folded=True),
         Shown("study-searches", "ESG's search in each setting", tables.searches(data), folded=True),
-        Shown("study-cutoffs", "Orion's cut-off", tables.CUTOFFS.of(data.cutoff.points), folded=True),
+        Shown("study-cutoffs", "Orion's cut-off", tables.CUTOFFS.fill(data.cutoff.points), folded=True),
         Shown(
             "study-sharing", f"Ways of sharing: {data.sharing.scenario}", tables.sharing(data), folded=True
         ),
@@ -260,7 +262,7 @@ def study_page(data: ServerlessStudy) -> str:
             "ESG's lead over the other policies by load, in percentage points:",
             leads(data).markdown(),
             "The claims of the slides in their three settings:",
-            tables.CLAIMED.of(tables.judged_claims(data)).markdown(),
+            tables.CLAIMED.fill(tables.judged_claims(data)).markdown(),
             f"Source: `{provenance(data)}`.",
         ]
     )

@@ -58,7 +58,7 @@ def settings(data: results.ServerlessStudy) -> FilledTable:
         Column("latency / SLO", lambda r: r.cells[0].mean_fill, RATIO),
         Column("state", lambda r: r.row.state),
     )
-    return Table("", columns).of(
+    return Table("", columns).fill(
         _Set(name, of, policy) for name, of in data.settings.items() for policy in of.policies
     )
 
@@ -148,7 +148,7 @@ def searches(data: results.ServerlessStudy) -> FilledTable:
         Column("paths examined, mean", lambda r: r.search.steps.mean, Kind("{:.0f}".format)),
         Column("of", lambda r: r.search.full_paths, COUNT),
     )
-    return Table("setting", columns).of(
+    return Table("setting", columns).fill(
         {
             name: _Searched(data.settings[name].policies["esg"].search_s, search)
             for name, search in data.searches.items()
@@ -185,7 +185,7 @@ def sharing(data: results.ServerlessStudy) -> FilledTable:
         Column("stranded", lambda r: r.row.stranded_vgpus, RATIO),
         Column("state", lambda r: r.row.state),
     )
-    return Table("", columns).of(
+    return Table("", columns).fill(
         _Shared(mode, policy, row) for mode, rows in modes.items() for policy, row in rows.items()
     )
 

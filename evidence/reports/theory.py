@@ -13,7 +13,7 @@ from evidence.results import ComparedRow, TheoryRow, TheorySummary, Verdict
 from nona.core.figures import BAD, PALETTE, add_points, figure, rule, text
 from nona.core.registry import ChartStyle
 from nona.core.tables import WHOLE_SHARE, Column, Kind, Table, share_text
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.core.units import format_number
 
 AGREES: Verdict = "agrees"
@@ -58,7 +58,7 @@ def theory_sentence(rows: Sequence[ComparedRow]) -> str:
         TROUBLE: "without a steady state",
     }
     parts = [f"{count[verdict]} {what}" for verdict, what in others.items() if count[verdict]]
-    agree = f"{count[AGREES]} of {counted(len(rows), 'mean')} agree with theory"
+    agree = f"{count[AGREES]} of {count_text(len(rows), 'mean')} agree with theory"
     differ = f"{count[DIFFERS]} differ" if count[DIFFERS] else "none differs"
     return f"{', '.join([agree, *parts, differ])}."
 

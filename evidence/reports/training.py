@@ -164,7 +164,7 @@ def loads(data: TrainingStudy, mode: str) -> FilledTable:
         *map(at, dict.fromkeys(p.per_hour for p in mine)),
         Column("per answer", lambda points: max(p.decision_s or 0.0 for p in points), TIME),
     )
-    return Table("mean JCT, h", columns).of(grouped(mine, lambda p: p.variant))
+    return Table("mean JCT, h", columns).fill(grouped(mine, lambda p: p.variant))
 
 
 MAKESPANS = Table[StudyPoint](
@@ -200,10 +200,10 @@ CLAIMED = Table[Judged](
 
 def presented(data: TrainingStudy) -> Presented:
     """Return the study with its tables: the claims, and for each size of jobs JCT over load and makespans."""
-    tables = [Shown("training-claims", "What the paper states, and the results", CLAIMED.of(judged(data)))]
+    tables = [Shown("training-claims", "What the paper states, and the results", CLAIMED.fill(judged(data)))]
     for mode in modes_of(data):
         over_load, at_once = f"Mean JCT over load, {mode} jobs", f"All jobs at once, {mode}"
-        makespans = MAKESPANS.of(p for p in data.makespans if p.mode == mode)
+        makespans = MAKESPANS.fill(p for p in data.makespans if p.mode == mode)
         tables.append(Shown(f"training-jct-{mode}", over_load, loads(data, mode), folded=True))
         tables.append(Shown(f"training-makespan-{mode}", at_once, makespans, folded=True))
     notes = " ".join((RULES, WHY, OURS, LOADS if data.loads else "No loads were run."))

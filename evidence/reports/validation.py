@@ -134,17 +134,17 @@ infinitely many.
 def validation_markdown(report: ValidationReport) -> str:
     """Return the part on modelled times."""
     counted, others = (
-        LATENCIES.of(r for r in report.rows if (r.use == "shown") is shown) for shown in (False, True)
+        LATENCIES.fill(r for r in report.rows if (r.use == "shown") is shown) for shown in (False, True)
     )
     counted = counted.without("use", "group", "note", "source")
     others = others.without("precision", "stack", "predicted / published", "use", "source")
-    groups = GROUPS.of([*report.groups, report.tensorrt, report.overall])
+    groups = GROUPS.fill([*report.groups, report.tensorrt, report.overall])
     constants = {"speed": "speed_exponent", "tile": "tile_outputs", "sigma": "ratio_sigma"}
     parts = {
         "Summary": f"{groups.markdown()}\n\n{reading()}",
         "Every latency": counted.markdown() + "\n",
         "MIG slices": _SLICES.format(**{word: slice_constant(name) for word, name in constants.items()})
-        + f"\n{SLICES.of(report.slices).markdown()}\n",
+        + f"\n{SLICES.fill(report.slices).markdown()}\n",
         "Shown, not counted": others.markdown() + "\n",
         "Where it is weak": WEAK_POINTS,
         "Sources": "".join(f"- {s}\n" for s in dict.fromkeys(r.source for r in report.rows)),
@@ -170,5 +170,5 @@ def theory_markdown(comparisons: Iterable[Comparison], effort: Effort) -> str:
         f"and by {summary.largest_error:.1%} at most."
     )
     intro = _SIMULATOR.format(replications=effort.replications, level=f"{effort.level:.1%}")
-    table = theory.THEORY.of(rows).without("theory by").markdown()
+    table = theory.THEORY.fill(rows).without("theory by").markdown()
     return f"## Theory against simulation\n\n{intro}\n{text}\n\n{table}\n"

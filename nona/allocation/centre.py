@@ -215,12 +215,12 @@ def _last(form: FaceProgram, last_mu: float) -> _Point:
 def _first(b: FaceProgram) -> _Point:
     """Return equal shares, a level below their throughput, and multipliers within the dual's constraints."""
     x = b.start()
-    worth = (b.line * x).sum(1)
+    value = (b.line * x).sum(1)
     rising = b.rise > 0
-    level = 0.5 * float(((worth - b.floor)[rising] / b.rise[rising]).min()) if b.goal else 0.0
-    slack = np.where(b.on, np.maximum(worth - b.rise * level - b.floor, 0.1 * worth), 1.0)
+    level = 0.5 * float(((value - b.floor)[rising] / b.rise[rising]).min()) if b.goal else 0.0
+    slack = np.where(b.on, np.maximum(value - b.rise * level - b.floor, 0.1 * value), 1.0)
     time, gpus = 1.0 - x.sum(1), b.gpus - b.workers @ x
-    on_line = np.where(b.on, 1.0 / len(worth), 0.0)
+    on_line = np.where(b.on, 1.0 / len(value), 0.0)
     if b.goal:
         on_line = np.where(rising, 1.0 / (rising.sum() * np.where(rising, b.rise, 1.0)), on_line)
     most = np.maximum(b.gain + on_line[:, None] * b.line, 0.0).max(1)

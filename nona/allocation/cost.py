@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nona.allocation.centre import solve
-from nona.allocation.linear import PACKED, SHARING, nothing, sharing_policy, space_of, told
+from nona.allocation.linear import PACKED, SHARING, empty_allocation, sharing_policy, space_of, to_allocation
 from nona.allocation.polytope import Polytope
 from nona.allocation.problem import Allocation, AllocationPolicy, AllocationProblem
 from nona.allocation.program import linear, max_min
@@ -23,9 +23,9 @@ def _ask_cost(problem: AllocationProblem, pack: bool) -> Allocation:
     """Maximise Σ T x / cost_j over F."""
     space = space_of(problem, pack)
     if not space.able.any():
-        return nothing(problem, space)
+        return empty_allocation(problem, space)
     optimum = solve(linear(space, _steps_per_price(problem, space)))
-    return told(problem, space, optimum.x, optimum.objective, optimum.bound)
+    return to_allocation(problem, space, optimum.x, optimum.objective, optimum.bound)
 
 
 COST = AllocationPolicy(
@@ -80,7 +80,7 @@ def _possible(space: Polytope, floors: Floats, jobs: Ints) -> bool:
 def _ask_cost_slo(problem: AllocationProblem, pack: bool) -> Allocation:
     space = space_of(problem, pack)
     if not space.able.any():
-        return nothing(problem, space)
+        return empty_allocation(problem, space)
     floors = needed(problem)
     best = problem.rates.max(axis=1)
     tightness = np.divide(floors, best, out=np.where(floors > 0, np.inf, 0.0), where=best > 0)
@@ -94,7 +94,7 @@ def _ask_cost_slo(problem: AllocationProblem, pack: bool) -> Allocation:
         for i in dropped[np.argsort(-tightness[dropped], kind="stable")]
     )
     optimum = solve(linear(space, _steps_per_price(problem, space), least))
-    return told(problem, space, optimum.x, optimum.objective, optimum.bound, warnings)
+    return to_allocation(problem, space, optimum.x, optimum.objective, optimum.bound, warnings)
 
 
 def _when(left_s: float) -> str:

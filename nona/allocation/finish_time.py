@@ -8,7 +8,7 @@ import numpy as np
 
 from nona.allocation.centre import LAST_MU, solve
 from nona.allocation.equal_shares import isolated_shares
-from nona.allocation.linear import PACKED, SHARING, nothing, sharing_policy, space_of, told
+from nona.allocation.linear import PACKED, SHARING, empty_allocation, sharing_policy, space_of, to_allocation
 from nona.allocation.polytope import Polytope
 from nona.allocation.problem import Allocation, AllocationPolicy, AllocationProblem
 from nona.allocation.program import Optimum, max_min
@@ -63,7 +63,7 @@ def _fairest_finish(problem: AllocationProblem, space: Polytope, isolated_rates:
     """
     able = np.flatnonzero(space.able)
     if not len(able):
-        return nothing(problem, space)
+        return empty_allocation(problem, space)
     remaining = problem.remaining[able]
     jobs = Finish(
         problem.elapsed_s[able], remaining, problem.isolated_s[able] + remaining / isolated_rates[able]
@@ -82,7 +82,7 @@ def _fairest_finish(problem: AllocationProblem, space: Polytope, isolated_rates:
         if not rough and (high <= (1 + CLOSE) * low or low <= before):
             break
         rho = low
-    return told(problem, space, best, high, low)
+    return to_allocation(problem, space, best, high, low)
 
 
 def _throughput_prices(optimum: Optimum, able: np.ndarray) -> Floats:

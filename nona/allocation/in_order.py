@@ -34,7 +34,7 @@ class PlacingJobs:
         """Return whether some type has as many free GPUs as the job takes."""
         return bool((self.free >= self.problem.workers[job]).any())
 
-    def put(self, job: int, kind: int) -> None:
+    def assign(self, job: int, kind: int) -> None:
         """Give the job GPUs of one type, all the time."""
         self.types[job] = kind
         self.free[kind] -= self.problem.workers[job]
@@ -70,7 +70,7 @@ def _place_in_order(
                 _join(placed, [job, *waiting])
             break
         if (kind := choose(job, placed.free)) >= 0:
-            placed.put(job, kind)
+            placed.assign(job, kind)
     return placed.allocation()
 
 

@@ -46,7 +46,7 @@ def _proportional_rates(problem: AllocationProblem, rates: Floats) -> Floats:
     return proportional
 
 
-def told(
+def to_allocation(
     problem: AllocationProblem,
     space: Polytope,
     x: Floats,
@@ -63,9 +63,9 @@ def told(
     return Allocation(space.rows, space.shares(x), objective, bound, (*stuck, *warnings))
 
 
-def nothing(problem: AllocationProblem, space: Polytope) -> Allocation:
+def empty_allocation(problem: AllocationProblem, space: Polytope) -> Allocation:
     """Return the answer where no job can run."""
-    return told(problem, space, np.zeros(space.variables), nan, nan)
+    return to_allocation(problem, space, np.zeros(space.variables), nan, nan)
 
 
 def sharing_policy(
@@ -78,10 +78,10 @@ def sharing_policy(
 def _fairest(problem: AllocationProblem, space: Polytope, rates: Floats) -> Allocation:
     """Maximise min_i sf_i thr_i(x) / (w_i prop_i) over F, both by ``rates``."""
     if not space.able.any():
-        return nothing(problem, space)
+        return empty_allocation(problem, space)
     steps = problem.weights * _proportional_rates(problem, rates) / problem.workers
     optimum = solve(max_min(space, steps))
-    return told(problem, space, optimum.x, optimum.objective, optimum.bound)
+    return to_allocation(problem, space, optimum.x, optimum.objective, optimum.bound)
 
 
 def _ask_max_min(problem: AllocationProblem, pack: bool) -> Allocation:
@@ -126,9 +126,9 @@ def _ask_makespan(problem: AllocationProblem, pack: bool) -> Allocation:
     """T* = 1 / max{λ: thr_i(x) ≥ λ rem_i for all i, x in F}."""
     space = space_of(problem, pack)
     if not space.able.any():
-        return nothing(problem, space)
+        return empty_allocation(problem, space)
     optimum = solve(max_min(space, problem.remaining))
-    return told(problem, space, optimum.x, 1.0 / optimum.objective, 1.0 / optimum.bound)
+    return to_allocation(problem, space, optimum.x, 1.0 / optimum.objective, 1.0 / optimum.bound)
 
 
 MAKESPAN = AllocationPolicy(
@@ -151,9 +151,9 @@ def _ask_throughput_sum(problem: AllocationProblem, pack: bool) -> Allocation:
     """Maximise Σ_i thr_i(x) over F."""
     space = space_of(problem, pack)
     if not space.able.any():
-        return nothing(problem, space)
+        return empty_allocation(problem, space)
     optimum = solve(linear(space, space.rate + space.partner_rate))
-    return told(problem, space, optimum.x, optimum.objective, optimum.bound)
+    return to_allocation(problem, space, optimum.x, optimum.objective, optimum.bound)
 
 
 THROUGHPUT_SUM = AllocationPolicy(

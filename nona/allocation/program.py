@@ -89,14 +89,14 @@ def certified(program: Program, prices: Prices) -> tuple[float, Prices]:
         if scale <= 0:
             return np.inf, prices
         y, p = y / scale, p / scale
-    worth = program.gains + y[space.first] * space.rate - space.workers * p[space.column]
+    reduced = program.gains + y[space.first] * space.rate - space.workers * p[space.column]
     two = space.second >= 0
-    worth[two] += y[space.second[two]] * space.partner_rate[two]
+    reduced[two] += y[space.second[two]] * space.partner_rate[two]
     u = np.maximum(prices.time, 0.0) if space.paired else np.zeros(space.jobs)
-    np.maximum.at(u, space.first[~two], worth[~two])
+    np.maximum.at(u, space.first[~two], reduced[~two])
     if space.paired:
         a, b = space.first[two], space.second[two]
-        over = np.maximum(worth[two] - u[a] - u[b], 0.0)
+        over = np.maximum(reduced[two] - u[a] - u[b], 0.0)
         raised = u.copy()
         np.maximum.at(raised, a, u[a] + over)
         u = raised

@@ -18,7 +18,7 @@ from nona.app.session.state import AppState
 from nona.app.widgets.fields import WHOLE, field_error, label_text, late
 from nona.app.widgets.terms import term
 from nona.scenario.values import ScenarioPart
-from nona.scenario.words import Words, at, path_of, words
+from nona.scenario.words import Words, path_of, value_at, words
 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # as in 1,000,000
 Read = Callable[[Any], Any]
@@ -54,7 +54,7 @@ def field(
     ``edit`` gets what is chosen, where more changes than this field.
     """
     path = path_of(place)
-    wording, beside = words(path), at(state.scenario, path[:-1])
+    wording, beside = words(path), value_at(state.scenario, path[:-1])
     if beside is None or (isinstance(beside, ScenarioPart) and not wording.counts(beside)):
         return
     title, hint = label, help_text(wording, more)
@@ -84,7 +84,7 @@ def entry_at(state: AppState, path: PlacePath) -> dict[str, Any]:
 
 def _written_beside(state: AppState, path: PlacePath) -> dict[Any, Any]:
     """Return the mapping in which an entry stands; empty where the part with the mapping is not there."""
-    there = at(state.scenario, path[:-2]) is not None
+    there = value_at(state.scenario, path[:-2]) is not None
     return dict(state.value(path[:-1])) if there else {}
 
 

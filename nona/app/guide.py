@@ -10,7 +10,7 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from nona import __version__
-from nona.core.text import asked
+from nona.core.text import query_words
 from nona.queries.schedulers.base import FAMILY_TITLES
 from nona.queries.schedulers.registry import SCHEDULERS
 
@@ -86,7 +86,7 @@ def matching_terms(query: str) -> tuple[str, ...]:
     >>> matching_terms("squared mean")
     ('SCV',)
     """
-    words = asked(query)
+    words = query_words(query)
     return tuple(n for n, m in TERMS.items() if words and all(w in f"{n} {m}".casefold() for w in words))
 
 
@@ -137,7 +137,7 @@ def matching(query: str, among: Sequence[Section] | None = None) -> tuple[Sectio
     >>> [s.name for s in matching("stranded slice")]
     ['mig']
     """
-    words = asked(query)
+    words = query_words(query)
     matches = [
         s
         for s in (sections() if among is None else among)

@@ -40,7 +40,7 @@ def schedulers(arguments: Printing) -> None:
     from nona.serverless.policies.registry import POLICIES as SERVERLESS
 
     def entry(one: Strategy, kind: str, family: str, network_view: str = "N0") -> SchedulerEntry:
-        return SchedulerEntry.like(one, kind=kind, family=family, network_view=network_view)
+        return SchedulerEntry.from_fields(one, kind=kind, family=family, network_view=network_view)
 
     rows = [
         *(entry(s, s.kind, FAMILY_TITLES[s.family], s.network_view.name) for s in SCHEDULERS.values()),

@@ -34,7 +34,7 @@ def inspect(arguments: InspectOptions) -> None:
         return
     times = batched_times(prepared.batch_s[:, 0].sum(axis=1), sorted(set(arguments.batches)))
     note = law_note(prepared.graph, PER_QUERY)
-    texts = inspection_text(report), BATCHES.of(times.batches).text(), fit_text(times), note
+    texts = inspection_text(report), BATCHES.fill(times.batches).text(), fit_text(times), note
     emit(arguments, report, lambda _: "\n".join(filter(None, texts)), times.to_json())
 
 

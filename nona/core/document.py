@@ -60,10 +60,10 @@ class Document(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     @classmethod
-    def like(cls, source: object, **more: Any) -> Self:
+    def from_fields(cls, source: object, **more: Any) -> Self:
         """Return the result with the fields that ``source`` has by the same names, and with ``more``.
 
-        >>> Estimate.like(OffRange(low_s=1.0, high_s=2.0), mean=1.5, ci95=None).mean
+        >>> Estimate.from_fields(OffRange(low_s=1.0, high_s=2.0), mean=1.5, ci95=None).mean
         1.5
         """
         own = {name: getattr(source, name, _MISSING) for name in cls.model_fields if name not in more}

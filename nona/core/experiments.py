@@ -42,7 +42,7 @@ class WorkerTask(Protocol[_P_co, _R_co]):
 
 
 def do_nothing(*_: object) -> None:
-    """Do nothing with what is told: nobody listens."""
+    """Do nothing: the default where no one listens."""
 
 
 @dataclass(frozen=True, slots=True)

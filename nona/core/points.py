@@ -34,7 +34,7 @@ class PointCache(Generic[At, Run]):
     ...     return [tuple(range(m.first, m.first + m.count)) for m in missing]
     >>> points.extend({"a": 2}, simulate), points.extend({"a": 3, "b": 1}, simulate)
     (None, None)
-    >>> points.of("a"), points.of("b"), [(m.at, m.first, m.count) for m in asked]
+    >>> points.runs("a"), points.runs("b"), [(m.at, m.first, m.count) for m in asked]
     ((0, 1, 2), (0,), [('a', 0, 2), ('a', 2, 1), ('b', 0, 1)])
     """
 
@@ -42,13 +42,13 @@ class PointCache(Generic[At, Run]):
         self._ended = ended
         self._runs: dict[At, tuple[Run, ...]] = {}
 
-    def of(self, at: At) -> tuple[Run, ...]:
+    def runs(self, at: At) -> tuple[Run, ...]:
         """Return the replications of a point so far, in order."""
         return self._runs.get(at, ())
 
     def ended(self, at: At) -> bool:
         """Whether a replication shows that the point needs no more."""
-        return any(map(self._ended, self.of(at)))
+        return any(map(self._ended, self.runs(at)))
 
     def extend(
         self,
@@ -59,10 +59,10 @@ class PointCache(Generic[At, Run]):
         missing = [
             Missing(at, known, count - known)
             for at, count in wanted.items()
-            if count > (known := len(self.of(at))) and not self.ended(at)
+            if count > (known := len(self.runs(at))) and not self.ended(at)
         ]
         for one, runs in zip(missing, simulate(missing) if missing else (), strict=True):
-            self._runs[one.at] = (*self.of(one.at), *runs)
+            self._runs[one.at] = (*self.runs(one.at), *runs)
 
     def forget(self, ats: Iterable[At]) -> None:
         """Release the replications of points: they may be large."""

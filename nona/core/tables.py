@@ -226,7 +226,7 @@ class Column(Generic[R_contra]):
     """
 
     heading: str
-    of: Callable[[R_contra], Value]
+    value_of: Callable[[R_contra], Value]
     kind: Kind = NUMBER
     key: str = ""
     interval: bool = False
@@ -394,10 +394,10 @@ class Table(Generic[R]):
     named: str
     columns: tuple[Column[R], ...]
 
-    def of(self, rows: Mapping[str, R] | Iterable[R]) -> FilledTable:
+    def fill(self, rows: Mapping[str, R] | Iterable[R]) -> FilledTable:
         """Return the table of these rows, without optional columns that no row has."""
         items = list(rows.values() if isinstance(rows, Mapping) else rows)
-        values = [[c.of(row) for row in items] for c in self.columns]
+        values = [[c.value_of(row) for row in items] for c in self.columns]
         present = [
             k for k, c in enumerate(self.columns) if not c.optional or any(v is not None for v in values[k])
         ]

@@ -67,20 +67,20 @@ _FILLING = {
 }
 
 
-def asked(query: str) -> list[str]:
+def query_words(query: str) -> list[str]:
     """Return the words of a question without its filling words.
 
-    >>> asked("How many servers do I need?"), asked("how"), asked("early_drop")
+    >>> query_words("How many servers do I need?"), query_words("how"), query_words("early_drop")
     (['servers', 'need'], ['how'], ['early', 'drop'])
     """
     words = query.casefold().replace("?", " ").replace("_", " ").split()
     return [word for word in words if word not in _FILLING] or words
 
 
-def counted(count: int, noun: str) -> str:
+def count_text(count: int, noun: str) -> str:
     """Return a count with its noun.
 
-    >>> counted(1, "sub-graph"), counted(1200, "sub-graph")
+    >>> count_text(1, "sub-graph"), count_text(1200, "sub-graph")
     ('1 sub-graph', '1,200 sub-graphs')
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
@@ -106,10 +106,10 @@ def ordinal(number: int) -> str:
     return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def listed(names: Sequence[str]) -> str:
+def join_words(names: Sequence[str]) -> str:
     """All names in a sentence.
 
-    >>> listed(["a"]), listed(["a", "b", "c"]), listed([])
+    >>> join_words(["a"]), join_words(["a", "b", "c"]), join_words([])
     ('a', 'a, b and c', 'none')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
@@ -121,7 +121,7 @@ def not_clear(level: Sequence[str]) -> str:
     >>> not_clear(["a", "b"]), not_clear([])
     (', without a clear difference from a and b', '')
     """
-    return f", without a clear difference from {listed(level)}" if level else ""
+    return f", without a clear difference from {join_words(level)}" if level else ""
 
 
 def verb(names: Sequence[object], one: str = "is", many: str = "are") -> str:

@@ -44,9 +44,9 @@ import scipy
 from numpy.typing import ArrayLike
 
 from nona.core.arrays import Floats
+from nona.core.count_search import run_search
 from nona.core.document import UNKNOWN, Estimate, Verdict
 from nona.core.errors import SimulationError
-from nona.core.least import driven
 
 LEVELS = (1.0, 2.0, 4.0)
 SHOWN = 0.025  # error of each end of an interval that is shown
@@ -257,13 +257,13 @@ def replications_of(seen: Evidence) -> int:
     return len(seen.times_s) if isinstance(seen, Means) else len(seen.arrived)
 
 
-def counted(runs: Sequence[ArrayLike], share: float) -> HitCounts:
+def hit_counts(runs: Sequence[ArrayLike], share: float) -> HitCounts:
     """Return the counts of a target that asks for ``share``, from the jobs of every run.
 
     ``runs``: for each replication its jobs' times over their bounds; ``inf`` or ``nan`` for unfinished ones.
     Jobs of several models may stand together: each time is divided by its own bound.
 
-    >>> found = counted([[0.5, 0.9, 1.2, float("nan")], [0.4, 0.6, 0.7, 0.8]], 0.5)
+    >>> found = hit_counts([[0.5, 0.9, 1.2, float("nan")], [0.4, 0.6, 0.7, 0.8]], 0.5)
     >>> found.hits, found.late[0]
     ((2, 4), (3, 1))
     """
@@ -322,7 +322,7 @@ def share_within(runs: Sequence[ArrayLike], sections: int = 1) -> Estimate:
     if len(ratios) == 1:
         ratios = np.array_split(ratios[0], min(sections, jobs))
     late = sum(int(np.count_nonzero(of > 1)) for of in ratios)
-    return estimate_of(counted(ratios, 1 - max(late, min(BEYOND, jobs)) / jobs))
+    return estimate_of(hit_counts(ratios, 1 - max(late, min(BEYOND, jobs)) / jobs))
 
 
 R = TypeVar("R")
@@ -368,4 +368,4 @@ def settle(
     >>> settle(lambda n: n, lambda n, look, looks: "keeps" if n >= 8 else "open", 64)
     TestResult(verdict='keeps', looks=2, result=8)
     """
-    return driven(looks_of(judge, most, first), simulate)
+    return run_search(looks_of(judge, most, first), simulate)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nona.core.tables import COUNT, NUMBER, PLAIN, SIZE, TIME, Column, FilledTable, Table
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.core.units import format_count, format_number, format_size, format_time
 from nona.models import results as models
 from nona.models.contraction.contracted import ContractedGraph, MergeStep, summarize_contraction
@@ -20,7 +20,7 @@ def inspection(costed: CostedGraph) -> models.Inspection:
     """Figures of a model on one device, for ``nona inspect`` and the Models page."""
     graph, costs = costed.graph, costed.costs
     refused = no_verdict(graph.name, costed.uncounted, costed.with_work)
-    return models.Inspection.like(
+    return models.Inspection.from_fields(
         costed,
         model=graph.name,
         operators=len(graph.operators),
@@ -84,7 +84,9 @@ def contraction(
         summary=summarize_contraction(contracted).text,
         operators=len(contracted.graph.operators),
         tasks=len(ids),
-        steps=tuple(models.ContractionStep.like(s, merged=(s.source, s.target)) for s in contracted.steps),
+        steps=tuple(
+            models.ContractionStep.from_fields(s, merged=(s.source, s.target)) for s in contracted.steps
+        ),
         task_list=tuple(
             models.ListedTask(id=t.id, operators=tuple(t.operators), compute_s=seconds)
             for t, seconds in zip(contracted.tasks, compute_s, strict=True)
@@ -142,7 +144,7 @@ COMPARED = Table[_Compared](
 
 def compared(costed: Mapping[str, CostedGraph], tasks: Sequence[int]) -> FilledTable:
     """Figures of several models by their names, each with its number of tasks."""
-    return COMPARED.of(
+    return COMPARED.fill(
         _Compared(inspection(graph).model_copy(update={"model": name}), count)
         for (name, graph), count in zip(costed.items(), tasks, strict=True)
     )
@@ -170,7 +172,7 @@ OPERATORS = Table[_Costed](
 
 def operators(costed: CostedGraph) -> FilledTable:
     """Work and time of every operator, and the source of the time."""
-    return OPERATORS.of(_Costed(cost, costed.device) for cost in costed.costs)
+    return OPERATORS.fill(_Costed(cost, costed.device) for cost in costed.costs)
 
 
 class _Numbered(NamedTuple):
@@ -192,7 +194,7 @@ STEPS = Table[_Numbered](
 
 def steps(contracted: ContractedGraph) -> FilledTable:
     """Every contraction step and why it is allowed."""
-    return STEPS.of(_Numbered(*each) for each in enumerate(contracted.steps, start=1))
+    return STEPS.fill(_Numbered(*each) for each in enumerate(contracted.steps, start=1))
 
 
 def inspection_text(report: models.Inspection) -> str:
@@ -259,8 +261,8 @@ def contraction_text(report: models.ContractionReport) -> str:
     """Format the output of ``nona contract``."""
     lines = [
         f"{report.model}: {report.summary}",
-        f"{counted(len(report.subgraphs), 'sub-graph')} to place",
+        f"{count_text(len(report.subgraphs), 'sub-graph')} to place",
     ]
-    if shown := SUBGRAPHS.of(report.subgraphs):
+    if shown := SUBGRAPHS.fill(report.subgraphs):
         lines.append(shown.text())
     return "\n".join(lines)

@@ -37,8 +37,8 @@ from functools import partial
 import numpy as np
 
 from nona.core.arrays import Floats, Ints
+from nona.core.count_search import edge, halfway, run_search, smallest_count
 from nona.core.errors import PlacementError
-from nona.core.least import driven, edge, halfway, least
 from nona.core.queueing import erlang_c
 from nona.core.units import format_number, format_size, format_time
 from nona.planning.offers import Option
@@ -153,9 +153,9 @@ class Bounds:
         excluded = self._memory(self.system_of(option), used) or self._idle(used)
         if excluded is not None:
             return excluded
-        least = self.background + (self.load(option) - self.background) * load / MILLE
-        if least >= 1:
-            return Excluded("load", f"the executors are loaded to at least {format_number(100 * least)} %")
+        lowest = self.background + (self.load(option) - self.background) * load / MILLE
+        if lowest >= 1:
+            return Excluded("load", f"the executors are loaded to at least {format_number(100 * lowest)} %")
         return None
 
     def _idle(self, used: Sequence[int]) -> Excluded | None:
@@ -254,13 +254,13 @@ class TargetPrediction:
     def _background_mean(self) -> float:
         return self.bounds.background / self.background_rate if self.background_rate else 0.0
 
-    def least(self, option: Option, offer: int, low: int, most: int) -> int:
+    def least_count(self, option: Option, offer: int, low: int, most: int) -> int:
         """Return the least count of ``offer`` predicted to keep, others as in ``option``; else ``most``."""
 
         def keeps(count: int) -> bool:
             return self.margin(with_count(option, offer, count)) >= 1
 
-        return driven(least(most, low, low=low - 1), keeps) or most
+        return run_search(smallest_count(most, low, low=low - 1), keeps) or most
 
 
 def with_count(option: Option, offer: int, count: int) -> Option:
@@ -350,7 +350,7 @@ class Chains:
         """Return the chain of ``offer`` beside ``base``, with its bound and its guess."""
         most = self.question.offers[offer].most
         low = self._ruled_out(base, offer, most)
-        guess = most if low >= most else self.prediction.least(base, offer, low + 1, most)
+        guess = most if low >= most else self.prediction.least_count(base, offer, low + 1, most)
         guess = min(most, guess + self._spare)
         return OfferSeries(base, offer, low, most, guess, self.question.cost(with_count(base, offer, guess)))
 
@@ -375,7 +375,7 @@ class Chains:
         def excluded(count: int) -> bool:
             return self.bounds.excluded(with_count(base, offer, count)) is not None
 
-        last, _ = driven(edge(1, most + 1, halfway), excluded)
+        last, _ = run_search(edge(1, most + 1, halfway), excluded)
         return last
 
     def _speeds(self) -> list[float]:
@@ -412,7 +412,10 @@ def simulated_guess(question: PlanQuestion, chain: OfferSeries, check: Callable[
         except PlacementError:  # the executors are overloaded
             return guess
         keeps = partial(_run_keeps, question, chain, placement, cache, check)
-        before, guess = guess, driven(least(chain.most, guess, low=chain.low), keeps) or chain.most
+        before, guess = (
+            guess,
+            run_search(smallest_count(chain.most, guess, low=chain.low), keeps) or chain.most,
+        )
         if guess == before:
             break
     return guess

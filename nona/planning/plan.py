@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
+from nona.core.count_search import edge, halfway, run_search, smallest_count
 from nona.core.errors import ScenarioError
 from nona.core.experiments import ProcessPool, do_nothing
-from nona.core.least import driven, edge, halfway, least
 from nona.models.times_report import LEVEL
 from nona.planning import written as planning_written
 from nona.planning.chains import ChainKey, OfferSeries, with_count
@@ -114,8 +114,10 @@ def headroom(planner: PlanSearch, option: Option) -> float:
 
     now = planner.of(option).verdict == "keeps"
     low, high = (MILLE, _ruled_out(planner, option)) if now else (0, MILLE)
-    predicted, _ = driven(edge(1, high, halfway), lambda load: planner.prediction.margin(option, load) >= 1)
-    found, _ = driven(edge(low, high, partial(_factor_between, predicted)), keeps)
+    predicted, _ = run_search(
+        edge(1, high, halfway), lambda load: planner.prediction.margin(option, load) >= 1
+    )
+    found, _ = run_search(edge(low, high, partial(_factor_between, predicted)), keeps)
     return found / MILLE
 
 
@@ -292,7 +294,7 @@ def _least(planner: PlanSearch, option: Option, varied: int, most: int, load: in
     def survives(wanted: int) -> bool:
         return _survives(planner, with_count(option, varied, wanted + floor - 1), load)
 
-    found = driven(least(most - floor, start), survives)
+    found = run_search(smallest_count(most - floor, start), survives)
     return most if found is None else found + floor - 1
 
 

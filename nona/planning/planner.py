@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from nona.core.count_search import BESIDE, Search, smallest_count
 from nona.core.experiments import Key, Pool, RunListener, do_nothing, run_work
-from nona.core.least import BESIDE, Search, least
 from nona.core.points import Missing, PointCache
 from nona.core.verdict import FIRST, looks_within, replications_at
 from nona.planning.chains import CLOSE, DRAWN, Bounds, Chains, OfferSeries, TargetPrediction, simulated_guess
@@ -206,7 +206,7 @@ class PlanSearch:
         if chain.low:
             self._rule_out(chain)
         start = max(chain.low + 1, min(chain.guess, top))
-        search = least(chain.most, start, low=chain.low, beside=self._beside(chain))
+        search = smallest_count(chain.most, start, low=chain.low, beside=self._beside(chain))
         lane = SeriesSearch(
             chain, search if self.question.spec.group is not None else self._confirmed(chain, search)
         )
@@ -286,7 +286,7 @@ class PlanSearch:
         wanted = {t: replications_at(self.known.get(t, TrialEvidence()).looks + 1) for t in chosen}
         self.points.extend(wanted, self._simulated)
         for trial in chosen:
-            after = looked_at(self.question, self.known.get(trial, TrialEvidence()), self.points.of(trial))
+            after = looked_at(self.question, self.known.get(trial, TrialEvidence()), self.points.runs(trial))
             self.known[trial] = with_runs_long_enough(self.bounds, trial.option, trial.load, after)
             self._known(self.text(trial))
 

@@ -18,7 +18,7 @@ from nona.core.tables import (
     share_text,
     time_text,
 )
-from nona.core.text import Finding, counted, listed
+from nona.core.text import Finding, count_text, join_words
 from nona.core.units import format_number, format_time
 from nona.planning.report_plan import beyond_text, headroom_text, month_text, needed_text, servers_text
 from nona.planning.results import HeldTarget, HoldsReport, PlanOption
@@ -113,16 +113,17 @@ def _so_far(report: HoldsReport) -> str:
     """Return what is known of more traffic so far, as of a check that was cancelled."""
     loads = [c for c in report.curve if c.factor != 1 and c.replications]
     known = [
-        f"{headroom_text(c.factor)} {WORDS[c.verdict]} after {counted(c.replications, 'run')}" for c in loads
+        f"{headroom_text(c.factor)} {WORDS[c.verdict]} after {count_text(c.replications, 'run')}"
+        for c in loads
     ]
-    return f"So far, with more traffic: {listed(known)}." if known else ""
+    return f"So far, with more traffic: {join_words(known)}." if known else ""
 
 
 def _survived(report: HoldsReport) -> str:
     clauses = []
     for verdict, word in WORDS.items():
         lost = [f.lost for f in report.failures if f.verdict == verdict]
-        clauses += [f"Without {listed(lost)}: {word}."] if lost else []
+        clauses += [f"Without {join_words(lost)}: {word}."] if lost else []
     return " ".join(clauses)
 
 
@@ -150,7 +151,7 @@ def holds_text(report: HoldsReport, today: date | None = None) -> str:
         [
             *filter(None, (finding.lead, finding.beside)),
             "",
-            HELD.of(report.targets).text(),
+            HELD.fill(report.targets).text(),
             "",
             holds_note(report),
         ]

@@ -12,7 +12,7 @@ from functools import partial
 from nona.cluster.prices import HOURS
 from nona.core.document import Estimate
 from nona.core.tables import kept_text, mean_text, money, per_hour, time_text
-from nona.core.text import MARKS, Finding, counted, listed, verb
+from nona.core.text import MARKS, Finding, count_text, join_words, verb
 from nona.core.units import duration, format_number
 from nona.planning.offers import gpu_text
 from nona.planning.results import (
@@ -228,7 +228,9 @@ def _at_its_price(report: PlanReport, best: PlanOption) -> str:
         for o in report.options
         if o is not best and o.verdict == "keeps" and math.isclose(o.cost_per_hour, best.cost_per_hour)
     ]
-    return f"At the same price {listed(same)} {verb(same, 'keeps', 'keep')} all targets too." if same else ""
+    return (
+        f"At the same price {join_words(same)} {verb(same, 'keeps', 'keep')} all targets too." if same else ""
+    )
 
 
 def _borne(report: PlanReport, answer: PlanAnswer, today: date | None) -> str:
@@ -246,7 +248,7 @@ def _survived(report: PlanReport) -> str:
     clauses = []
     for verdict, begin in words.items():
         lost = [f.lost for f in report.failures if f.verdict == verdict]
-        clauses += [f"{begin} without {listed(lost)}"] if lost else []
+        clauses += [f"{begin} without {join_words(lost)}"] if lost else []
     return "; ".join(clauses)
 
 
@@ -282,9 +284,8 @@ def _cheaper(report: PlanReport) -> str:
         first = min((report.options[i] for i in report.cheaper_open), key=lambda o: o.cost_per_hour)
         may = f"{servers_text(first.servers)} under {first.way} may do, {_seen(report, first)}"
         decide = f" {needed_text(first)}" if first.needed else ""
-        return (
-            f"{counted(count, 'cheaper option')} {are} still open at {sure}: {may}; all others miss.{decide}"
-        )
+        cheaper = count_text(count, "cheaper option")
+        return f"{cheaper} {are} still open at {sure}: {may}; all others miss.{decide}"
     cost = math.inf if best is None else best.cost_per_hour
     seen = sum(o.replications > 0 and o.cost_per_hour < cost for o in report.options)
     rest = "ruled out by bounds, or because more of the same servers miss"
@@ -354,7 +355,7 @@ def _needed(report: PlanReport, chains: Sequence[PlanChain], why: bool = False) 
     names: dict[str, list[str]] = {}
     for chain in sorted(chains, key=lambda c: math.inf if c.kept is None else c.kept):
         names.setdefault(_count_text(report, chain, why), []).append(_whose(report, chain))
-    clauses = [f"under {listed(alike)}: {count}" for count, alike in names.items()]
+    clauses = [f"under {join_words(alike)}: {count}" for count, alike in names.items()]
     return f"Needed {'; '.join(clauses)}." if clauses else ""
 
 

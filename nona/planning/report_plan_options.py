@@ -111,7 +111,7 @@ TARGETS = Table[_Target](
 
 def targets(report: planning.PlanReport) -> FilledTable:
     """How much traffic the answer was seen to hold each target under, of the factors that were tried."""
-    return TARGETS.of(_Target(report, k) for k in range(len(report.targets)))
+    return TARGETS.fill(_Target(report, k) for k in range(len(report.targets)))
 
 
 def _slowest_s(models: Mapping[str, planning.PlanModel]) -> float | None:
@@ -142,7 +142,7 @@ CURVE = Table[_Load](
 
 def curve(report: planning.PlanReport) -> FilledTable:
     """Each factor on the traffic that the answer was tried with."""
-    return CURVE.of(_Load(report, load) for load in report.curve)
+    return CURVE.fill(_Load(report, load) for load in report.curve)
 
 
 CHAINS = Table[planning.PlanChain](
@@ -172,7 +172,7 @@ CHAINS = Table[planning.PlanChain](
 
 def chains(report: planning.PlanReport) -> FilledTable:
     """For each kind of cluster, the counts of its servers: ruled out, missed, kept."""
-    return CHAINS.of(report.evidence)
+    return CHAINS.fill(report.evidence)
 
 
 class _Failure(NamedTuple):
@@ -194,7 +194,7 @@ FAILURES = Table[_Failure](
 
 def failures(report: planning.PlanReport) -> FilledTable:
     """Return what is left without a server of each kind, and without a rack, with its tightest target."""
-    return FAILURES.of(_Failure(f, plan.tightest(report.targets, f.shares)) for f in report.failures)
+    return FAILURES.fill(_Failure(f, plan.tightest(report.targets, f.shares)) for f in report.failures)
 
 
 def work(report: planning.PlanReport) -> FilledTable:
@@ -204,7 +204,7 @@ def work(report: planning.PlanReport) -> FilledTable:
         return Column(kind, lambda seconds: seconds.get(kind), TIME)
 
     kinds = dict.fromkeys(kind for seconds in report.work.values() for kind in seconds)
-    return Table("model", tuple(map(on, kinds))).of(report.work)
+    return Table("model", tuple(map(on, kinds))).fill(report.work)
 
 
 MODELS = Table[planning.PlanModel](
@@ -300,7 +300,7 @@ def options(report: planning.PlanReport, places: Sequence[int] | None = None) ->
     entries = plan.marked(report)
     first = len(report.options) - len(entries)
     rows = [_Option(report, k, *entry) for k, entry in enumerate(entries, start=first)]
-    filled = OPTIONS.of(rows if places is None else [rows[k] for k in places])
+    filled = OPTIONS.fill(rows if places is None else [rows[k] for k in places])
     filled = filled.renamed(PRICE, f"{report.currency} {PRICE}")
     return filled if any(option.batches for option in report.options) else filled.without("batches")
 

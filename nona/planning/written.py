@@ -68,7 +68,7 @@ class PlanReports:
             place = [option for option, _ in rows].index(planner.best)
             options[place] = options[place].model_copy(update={"headroom": further.headroom})
             answer = _answer(planner, planner.best, place, by_option[planner.best], further.headroom)
-        return PlanReport.like(
+        return PlanReport.from_fields(
             further,
             answer=answer,
             options=tuple(options),
@@ -115,7 +115,7 @@ def option_row(planner: PlanSearch, option: Option, evidence: TrialEvidence) -> 
     question = planner.question
     way = question.ways[option.scheduler]
     rate = queries_per_s(planner.bounds)
-    return PlanOption.like(
+    return PlanOption.from_fields(
         evidence,
         servers=servers_of(question, option),
         scheduler=way.scheduler.name,
@@ -138,13 +138,15 @@ def option_row(planner: PlanSearch, option: Option, evidence: TrialEvidence) -> 
 
 def _grown(question: PlanQuestion, option: Option) -> PlanServers | None:
     offer = next((k for k in question.growing if option.counts[k]), None)
-    return None if offer is None else PlanServers.like(question.offers[offer], count=option.counts[offer])
+    return (
+        None if offer is None else PlanServers.from_fields(question.offers[offer], count=option.counts[offer])
+    )
 
 
 def servers_of(question: PlanQuestion, option: Option) -> tuple[PlanServers, ...]:
     """Return the servers of an option as results have them."""
     return tuple(
-        PlanServers.like(o, count=n) for n, o in zip(option.counts, question.offers, strict=True) if n
+        PlanServers.from_fields(o, count=n) for n, o in zip(option.counts, question.offers, strict=True) if n
     )
 
 

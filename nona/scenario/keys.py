@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from nona.core.tables import between_marks
-from nona.core.text import asked
+from nona.core.text import query_words
 from nona.scenario.values import ScenarioPart
 from nona.scenario.words import Words, fields_of, parts
 
@@ -35,7 +35,7 @@ def matching_keys(query: str) -> list[str]:
     ['**vCPU-hour, US$** (`serverless.prices.vcpu_hour`): US dollars per hour for a held vCPU. Recollected \
 from the ESG paper, not confirmed.']
     """
-    wanted = asked(query)
+    wanted = query_words(query)
     lines = (
         f"**{wording.title}** (`{f'{place}.{name}'.lstrip('.')}`): {wording.about}"
         for place, part in parts()

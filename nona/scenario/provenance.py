@@ -49,7 +49,7 @@ def about_scenario(scenario: Scenario, whole: Scenario, made_at: str) -> About:
 
     ``whole`` is the scenario as an export carries it.
     """
-    return About.like(
+    return About.from_fields(
         scenario,
         hash=scenario_hash(scenario),
         version=__version__,

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.errors import ScenarioError
 from nona.core.registry import Registry
 from nona.models.cost.options import PER_QUERY
@@ -165,17 +165,22 @@ class ConfigurationsSpec(ScenarioPart):
 
 
 def _asking(name: str) -> tuple[str, Any]:
-    return "mode", lambda: [way.name for way in WAYS.values() if name in way.asks]
+    return "mode", lambda: [mode.name for mode in SHARING_MODES.values() if name in mode.asks]
 
 
 class SharingSpec(ScenarioPart):
     """The sharing of a GPU."""
 
-    mode: Annotated[str, one_of(lambda: WAYS)] = field(
+    mode: Annotated[str, one_of(lambda: SHARING_MODES)] = field(
         "mig-counter",
         "GPU sharing",
-        " ".join(["How functions share a GPU.", *(f"{way.title}: {way.about}." for way in WAYS.values())]),
-        choices=lambda: {way.name: way.title for way in WAYS.values()},
+        " ".join(
+            [
+                "How functions share a GPU.",
+                *(f"{mode.title}: {mode.about}." for mode in SHARING_MODES.values()),
+            ]
+        ),
+        choices=lambda: {mode.name: mode.title for mode in SHARING_MODES.values()},
     )
     reconfiguration: Seconds = field(
         2.0,

@@ -142,12 +142,12 @@ def words(place: str | Place, whole: type[ScenarioPart] = Scenario) -> Words:
     return wording
 
 
-def at(scenario: Scenario, place: str | Place) -> Any:
+def value_at(scenario: Scenario, place: str | Place) -> Any:
     """Return the value at a place; ``None`` where an optional part around it is not there.
 
     >>> from nona.scenario.schema import ClusterSpec, ServerGroupSpec
     >>> scenario = Scenario(cluster=ClusterSpec(servers=(ServerGroupSpec(),)))
-    >>> at(scenario, "cluster.servers[0].count"), at(scenario, "plan.prices.kind")
+    >>> value_at(scenario, "cluster.servers[0].count"), value_at(scenario, "plan.prices.kind")
     (1, None)
     """
     node: Any = scenario

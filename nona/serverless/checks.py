@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.arrays import Floats
 from nona.queries.simulation.records import Check
 from nona.serverless.occupation import check_memory, held_vgpus, leases, pieces_of
@@ -100,7 +100,7 @@ def _capacity(system: ServerlessSystem, records: ServerlessRecords) -> Check:
     """At no time do leases hold more than an invoker, or a GPU, has to give."""
     of = leases(records)
     nodes, space = system.invokers, system.space
-    more = WAYS.find(system.sharing.mode).oversubscribes
+    more = SHARING_MODES.find(system.sharing.mode).oversubscribes
     over = system.sharing.oversubscription if more else 1.0
     vcpus = most_at_once(of.invoker, of.from_s, of.to_s, space.vcpus[of.configuration], len(nodes))
     most_gpus = max(node.gpus for node in nodes)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from functools import cache
 from math import gcd
 
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.errors import SimulationError
 from nona.serverless.system import ServerlessSystem
 
@@ -82,7 +82,11 @@ def walk(home: int, step: int, n: int) -> tuple[int, ...]:
 def looks_for_slices(system: ServerlessSystem) -> bool:
     """Return whether invokers that need make no slice come first: ``ready_first``, and making takes time."""
     sharing = system.sharing
-    return system.dispatch.ready_first and WAYS.find(sharing.mode).sets_up and sharing.reconfiguration > 0
+    return (
+        system.dispatch.ready_first
+        and SHARING_MODES.find(sharing.mode).sets_up
+        and sharing.reconfiguration > 0
+    )
 
 
 def routes(system: ServerlessSystem) -> tuple[tuple[int, ...], ...]:

@@ -30,7 +30,7 @@ SERVERLESS = Family(
             "nona.app.store.families:SERVERLESS",
         ),
     ),
-    styles=("nona.serverless.policies.registry:POLICIES", "nona.cluster.sharing.registry:WAYS"),
+    styles=("nona.serverless.policies.registry:POLICIES", "nona.cluster.sharing.registry:SHARING_MODES"),
     compiled=(
         Compiled("serverless", "nona.serverless.replications:compile_loop", "nona/serverless/engine"),
         Compiled(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.arrays import Floats, Ints
 from nona.core.statistics import mean_interval
 from nona.queries.simulation.records import Check
@@ -44,7 +44,7 @@ class Leases:
 def held_vgpus(system: ServerlessSystem, batches: Leases | DispatchedBatches) -> Ints:
     """Return the vGPUs (m,) of each batch: those of its configuration, or all of its fixed slice."""
     vgpus = system.space.vgpus[batches.configuration]
-    if not WAYS.find(system.sharing.mode).fixed_layout:
+    if not SHARING_MODES.find(system.sharing.mode).fixed_layout:
         return vgpus
     sizes = np.zeros((len(system.invokers), MOST_SLOTS), dtype=np.int64)
     for number, node in enumerate(system.invokers):

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from nona.cluster.sharing.pool import Invoker
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.arrays import Floats, Ints
 from nona.core.errors import SimulationError
 from nona.core.random_streams import RandomStreams
@@ -220,7 +220,7 @@ def least_nodes(system: ServerlessSystem) -> int:
     Formula: the larger of Σ rate · min(vGPUs · seconds / batch) over the vGPUs of a node and the same of
     vCPUs, both over all stages, each with the configuration that needs least of it.
     """
-    if WAYS.find(system.sharing.mode).oversubscribes:
+    if SHARING_MODES.find(system.sharing.mode).oversubscribes:
         return 1
     rates = np.array([effective_rate(app.arrivals, app.rate) for app in system.applications])
     if system.interval is not None:

@@ -109,7 +109,7 @@ def measure(
         warnings=records.warnings,
         extensions=extensions,
         jobs=tuple(
-            JobOutcome.like(
+            JobOutcome.from_fields(
                 job,
                 measured=bool(measured[n]),
                 jct_s=jct_s[n],

@@ -16,7 +16,7 @@ from nona.app.session.state import AppState
 from nona.app.session.workspace import jobs
 from nona.app.tasks.serverless import PlatformWatch
 from nona.app.widgets.policy_choice import with_option
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.tables import kept_text
 from nona.serverless.chart_data import PlatformLive
 from nona.serverless.engine.options import PlatformRunOptions
@@ -121,7 +121,7 @@ def test_ways_of_sharing_are_compared_and_the_fewest_nodes_found(ran):
     found = result_of(at, "serverless-sharing")
     reports = found.reports
     assert list(reports) == list(comparisons.ways_for(state_of(at).scenario))
-    assert set(reports) == set(WAYS)
+    assert set(reports) == set(SHARING_MODES)
     assert {r.setting.sharing for r in reports.values()} == set(reports)
     assert figures.ways_title(figures.under_ways(found), "esg") in said(at.subheader)
     assert len(at.dataframe[0].value) == len(reports)

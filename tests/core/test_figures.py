@@ -13,7 +13,7 @@ from sizes import examples
 import nona
 from nona.allocation.registry import POLICIES as TRAINING_POLICIES
 from nona.cluster.hardware.cluster import Network, Racks
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.cluster.topology import make_topology
 from nona.core import figures as looks
 from nona.core.document import UNKNOWN
@@ -235,7 +235,7 @@ def test_the_narrowest_stage_and_the_busiest_links_stand_out():
     colours = dict(zip(made.data[0].y, made.data[0].marker.color, strict=True))
     assert colours["core"] != colours["server out"] == colours["server in"]
     assert list(made.data[0].x) == [64.0, 8.0, 64.0]
-    row = series.STAGES.of(series.link_stages(Network(nic=1.25e9), 1200)).texts()[0]
+    row = series.STAGES.fill(series.link_stages(Network(nic=1.25e9), 1200)).texts()[0]
     assert row == {"link": "server out", "number": "1,200", "each": "10 Gbit/s", "together": "12 Tbit/s"}
     names = ("core", "a", "b")
     runs = [link_run([1, 4, 2], names, 10), link_run([2, 12, 4], names, 20)]
@@ -278,7 +278,7 @@ def test_windows_add_up_and_stand_in_the_report():
 
 
 # Never mixed on one chart.
-CHARTS = tuple({t.name: t.look for t in things.values()} for things in (SCHEDULERS, POLICIES, WAYS))
+CHARTS = tuple({t.name: t.look for t in things.values()} for things in (SCHEDULERS, POLICIES, SHARING_MODES))
 BACKGROUNDS = ("#ffffff", "#0e1120")
 # Linear RGB as one without red-green vision sees it (Viénot, Brettel, Mollon 1999).
 DEUTERANOPIA = np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]])
@@ -308,7 +308,7 @@ def test_every_name_has_the_look_that_it_declares_and_that_no_other_of_its_chart
         assert looks.scheduler_style("mine") not in styles.values(), "one from outside"
     for name, declared in (*SCHEDULERS.items(), *POLICIES.items()):
         assert looks.scheduler_style(name) == declared.look
-    assert all(looks.scheduler_style(way.title) == way.look for way in WAYS.values())
+    assert all(looks.scheduler_style(way.title) == way.look for way in SHARING_MODES.values())
     both = set(TRAINING_POLICIES) & set(SCHEDULERS)
     assert both, "policies of training clusters look as the schedulers of their names"
     assert all(TRAINING_POLICIES[name].look == SCHEDULERS[name].look for name in both)

@@ -154,7 +154,7 @@ def test_its_numbers_the_scenario_and_the_command_are_those_of_the_report(data, 
         assert cells["completed"] == f"{s.jobs.completed:,}"
     "".join(page.text)
     baseline = next(iter(data.differences))
-    for told in DIFFERENCES.of(data.differences[baseline]).texts():
+    for told in DIFFERENCES.fill(data.differences[baseline]).texts():
         assert list(told.values()) in page.rows
     codes = [t for t in page.text if t.startswith(("nona ", "version:"))]
     assert "nona simulate scenario.yaml --html report.html" in codes
@@ -220,7 +220,7 @@ def test_a_placement_has_its_lead_its_configurations_and_the_waits_of_its_links(
     links = data.nona.predicted.links
     rows = {row[0]: row for row in page.rows if len(row) == 6}
     assert [link.name for link in links] == ["server out", "rack up", "core", "rack down", "server in"]
-    for link, told in zip(links, LINKS.of(links).texts(), strict=True):
+    for link, told in zip(links, LINKS.fill(links).texts(), strict=True):
         assert rows[link.name] == list(told.values())
     assert link_finding(links) in "".join(page.text)
 

@@ -64,7 +64,7 @@ ROWS = st.dictionaries(
 
 @given(ROWS)
 def test_text_page_html_and_files_tell_the_same(rows):
-    filled = TABLE.of(rows)
+    filled = TABLE.fill(rows)
     texts, lines = filled.texts(), filled.text().splitlines()
     page = unescape(pieces.document("A page", [pieces.table(filled, "caption")]))
     assert len(lines) == 1 + len(rows)
@@ -119,7 +119,7 @@ def _same(number, value):
 
 def test_columns_are_selected_by_name_and_those_left_out_are_passed_over():
     row = ((0.5,) * len(KINDS), (Estimate(mean=0.5, ci95=None),) * len(KINDS), 3, "w", None)
-    filled = TABLE.of({"nona": row})
+    filled = TABLE.fill({"nona": row})
     assert filled.deciding == ("name", "count")
     assert filled.select("word", "sometimes", "name").texts() == [{"word": "w", "name": "nona"}]
     assert filled.without("word").headings == tuple(h for h in filled.headings if h != "word")
@@ -136,8 +136,8 @@ def test_words_among_numbers_stand_last_and_very_large_tables_are_plain():
     assert shown.data.sort_values("time")["name"].tolist() == ["a", "b", "c"]
     large = table.of(dict.fromkeys(map(str, range(MOST_STYLED)), 0.5)).frame()
     assert (large["time"][0], large["n"][0]) == ("500 ms", 7)
-    assert not TABLE.of({})
-    assert not TABLE.of({}).text().splitlines()[1:]
+    assert not TABLE.fill({})
+    assert not TABLE.fill({}).text().splitlines()[1:]
 
 
 def _declared():
@@ -174,5 +174,5 @@ def test_a_column_of_times_has_one_unit(times_s, unit):
 
 
 def test_times_that_are_too_far_apart_keep_their_own_units():
-    shown = Table("", (Column("time", lambda t: t, TIME),)).of((2.0, 2e-6)).texts()
+    shown = Table("", (Column("time", lambda t: t, TIME),)).fill((2.0, 2e-6)).texts()
     assert [row["time"] for row in shown] == ["2 s", "2 µs"]

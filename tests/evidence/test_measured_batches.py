@@ -30,4 +30,4 @@ def test_gpus_that_batch_take_what_is_simulated(runs):
 def test_the_finding_covers_every_run_and_the_chart_has_them_all(runs):
     several = [run for run in runs if run.max_batch > 1]
     assert f"within {100 * max(abs(r.times[0].error) for r in several):.1f} %" in measured_finding(runs)
-    assert len(MEASURED.of(runs)) == len(measured_figure(runs).data[1].x) == 48
+    assert len(MEASURED.fill(runs)) == len(measured_figure(runs).data[1].x) == 48

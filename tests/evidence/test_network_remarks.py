@@ -18,5 +18,5 @@ def test_remarks_are_complete_and_appear_with_their_scheduler(monkeypatch):
     assert known_remarks() == before
     with SCHEDULERS.registered(replace(get_scheduler("local"), name="newcomer")):
         assert known_remarks() == (*before, newcomer)
-        rows = {row["system"]: row for row in REMARKED.of(known_remarks()).texts()}
+        rows = {row["system"]: row for row in REMARKED.fill(known_remarks()).texts()}
         assert rows["Newcomer"]["view here"] == get_scheduler("local").network_view.name

@@ -73,7 +73,7 @@ def test_a_short_study_gives_rows_words_and_a_figure():
     settings = study_map.MapSettings(tasks=1000, replications=2, scenarios=("esg_workflows",))
     data = study_map.map_study(settings)
     assert [p.load for p in data.points] == list(study_map.OF_SERVERS)
-    assert len(prediction_map.POINTS.of(data.points)) == len(study_map.OF_SERVERS)
+    assert len(prediction_map.POINTS.fill(data.points)) == len(study_map.OF_SERVERS)
     assert prediction_map.summary(data).numbers()["points"][0] == len(study_map.OF_SERVERS)
     assert prediction_map.title(data) in prediction_map.presented(data).text()
     assert "esg_workflows" in prediction_map.findings(data)[1]

@@ -45,7 +45,7 @@ def test_the_verdict_is_that_of_the_plan_and_of_a_simulation_at_the_traffic_wher
     finding = holds_finding(report)
     assert finding.lead.startswith("Holds." if verdict == "keeps" else "Does not hold.")
     assert "a month" in finding.beside
-    assert HELD.of(report.targets).texts()[0]["verdict"] == ("holds" if verdict == "keeps" else "misses")
+    assert HELD.fill(report.targets).texts()[0]["verdict"] == ("holds" if verdict == "keeps" else "misses")
     missed = [c.factor for c in report.curve if c.verdict == "misses"]
     if report.headroom and missed:
         assert share_at(scenario, min(missed)) < target.target.share <= share_at(scenario, report.headroom)

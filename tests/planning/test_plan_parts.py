@@ -18,8 +18,8 @@ from nona.cluster.prices import (
     per_hour,
     prices_of,
 )
+from nona.core.count_search import run_search, smallest_count
 from nona.core.errors import HardwareError, ScenarioError
-from nona.core.least import driven, least
 from nona.core.queueing import erlang_c
 from nona.planning.offers import Offer, Option, Target, slicings
 from nona.planning.plan import plan
@@ -43,7 +43,7 @@ def test_a_monotone_target_is_found(answer, most, start, low, beside):
         asked.append(count)
         return count >= answer
 
-    found = driven(least(most, start, low=low, beside=beside), keeps)
+    found = run_search(smallest_count(most, start, low=low, beside=beside), keeps)
     assert found == (answer if low < answer <= most else None)
     assert len(asked) == len(set(asked))
     assert all(low < count <= most for count in asked)
@@ -54,7 +54,7 @@ def test_a_monotone_target_is_found(answer, most, start, low, beside):
 @examples(300)
 @given(st.sets(st.integers(1, 40)), st.integers(1, 40), st.integers(1, 40), st.integers(1, 3))
 def test_what_is_found_is_settled_and_none_just_below(kept, most, start, beside):
-    found = driven(least(most, start, beside=beside), lambda count: count in kept)
+    found = run_search(smallest_count(most, start, beside=beside), lambda count: count in kept)
 
     def settled(count):
         return all(n in kept for n in range(count, min(count + beside, most) + 1))

@@ -15,8 +15,8 @@ from nona.core.queueing import erlang_c
 from nona.core.verdict import (
     HitCounts,
     Means,
-    counted,
     estimate_of,
+    hit_counts,
     limits,
     looks_within,
     replications_at,
@@ -85,7 +85,7 @@ def tried(run, share, bound, looks=4):
     for look in range(1, looks + 1):
         if look > 1:
             times = np.vstack([times, run(replications_at(look) - len(times))])
-        counts = counted(list(times / bound), share)
+        counts = hit_counts(list(times / bound), share)
         found = verdict([counts], [share], ALPHA, look, looks)
         if found != "open":
             return found

@@ -5,7 +5,7 @@ from pools import make_pool
 
 from nona.cluster.hardware.mig import parse_layout
 from nona.cluster.sharing.pool import Invoker
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.cluster.topology import make_topology
 from nona.core.options import PolicyOption
 from nona.models.graph.dag import Dag
@@ -154,7 +154,7 @@ CONTAINERS = st.builds(
 )
 
 
-MODES = ("mig-counter", *WAYS)  # the plain way twice as often
+MODES = ("mig-counter", *SHARING_MODES)  # the plain way twice as often
 LAYOUT = parse_layout("4g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
 
 
@@ -193,7 +193,7 @@ def systems(draw, modes=MODES, shared_links=False, paid_waits=False, scarce=Fals
     node = Invoker(
         vcpus=draw(st.sampled_from((4, 8))),
         gpus=draw(st.sampled_from((1, 1, 2))),
-        layout=LAYOUT if WAYS[mode].fixed_layout else None,
+        layout=LAYOUT if SHARING_MODES[mode].fixed_layout else None,
     )
     nodes = draw(st.integers(1, 3))
     memory = draw(memories(nodes, functions)) if scarce else None

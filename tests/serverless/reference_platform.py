@@ -15,7 +15,7 @@ import numpy as np
 from pools import Lease, make_pool
 from reference_parts import Message, ReferenceContainers, ReferenceLinks
 
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.random_streams import RandomStreams
 from nona.scenario.arrivals import arrival_chunks
 from nona.serverless.dispatch import home_invoker
@@ -326,7 +326,7 @@ class ReferencePlatform:
 
     def first_that_fits(self, queue, n):
         asked = [i for i in self.candidates(queue) if self.fits(i, n)]
-        if self.rules.ready_first and WAYS[self.system.sharing.mode].sets_up:
+        if self.rules.ready_first and SHARING_MODES[self.system.sharing.mode].sets_up:
             asked.sort(key=lambda i: not self.pools[i].ready(self.system.space[n]))
         return asked[0] if asked else None
 

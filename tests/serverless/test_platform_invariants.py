@@ -15,7 +15,7 @@ from sizes import examples
 
 from nona.cluster.hardware.table_file import shipped_table
 from nona.cluster.sharing.pool import Invoker
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.errors import SimulationError
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.sample_files import sample_root, scenario_path
@@ -50,7 +50,7 @@ def held(records):
 def check_resources(system, records):
     """At the dispatch of every batch: all that is held then, added up by invoker and by GPU."""
     of, space, spans = records.batches, system.space, held(records)
-    soft = WAYS[system.sharing.mode].oversubscribes
+    soft = SHARING_MODES[system.sharing.mode].oversubscribes
     over = system.sharing.oversubscription if soft else 1.0
     for begin, _, number in spans:
         node = system.invokers[of.invoker[number]]
@@ -99,7 +99,7 @@ def check_money(system, records):
     """Σ over batches of what they hold · price · how long = Σ over calls of their shares of batches."""
     calls, of, prices = records.calls, records.batches, system.prices
     vcpus, vgpus = system.space.vcpus[of.configuration], system.space.vgpus[of.configuration]
-    if WAYS[
+    if SHARING_MODES[
         system.sharing.mode
     ].fixed_layout:  # the whole slice is paid; a slice of this layout has as many bits
         vgpus = np.array([int(bits).bit_count() for bits in of.slots], dtype=int)

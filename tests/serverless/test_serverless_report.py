@@ -132,7 +132,7 @@ def test_policies_are_ranked_set_beside_the_oracle_and_money_has_no_powers_of_te
     assert findings.over_oracle(given | {"a": swamped}, ORACLE) == {"b": pytest.approx(9 / 4.9 - 1)}
     assert findings.oracle_title({"a": swamped}, ORACLE) == "Every policy is overloaded"
     made = report(esg=policy(0.9, 1.47e-6), orion=policy(None, None))
-    rows = POLICIES.of(made.policies)
+    rows = POLICIES.fill(made.policies)
     assert rows.texts()[0][f"$ per {findings.PER:,} calls"] == "$0.00147 ± $0.000147"
     assert 1 < len(rows.deciding) < len(rows.headings)
     tiny = Estimate(mean=1.47e-6, ci95=(1.47e-6 - 2.42e-9, 1.47e-6 + 2.42e-9))

@@ -14,7 +14,7 @@ from sizes import examples
 
 from nona.cluster.hardware.mig import MigLayout, Slice, board, legal_layouts, parse_layout
 from nona.cluster.sharing.pool import BatchConfiguration, Invoker
-from nona.cluster.sharing.registry import WAYS, make_gpu
+from nona.cluster.sharing.registry import SHARING_MODES, make_gpu
 from nona.cluster.sharing.slices import board_states, idle_instances
 from nona.core.errors import SimulationError
 from nona.scenario.file import load_scenario
@@ -31,9 +31,9 @@ from nona.serverless.sharing import gpu_seconds, larger_slice_s, least_gpu_secon
 from nona.serverless.study.preparation import prepare_serverless
 
 POOL_LAYOUT = parse_layout("3g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
-OVER = [name for name, way in WAYS.items() if way.oversubscribes]
+OVER = [name for name, way in SHARING_MODES.items() if way.oversubscribes]
 SPECS = [
-    *(SharingSpec(mode=name) for name, way in WAYS.items() if not way.oversubscribes),
+    *(SharingSpec(mode=name) for name, way in SHARING_MODES.items() if not way.oversubscribes),
     *(SharingSpec(mode=name, oversubscription=1.5, clients=3) for name in OVER),
     *(SharingSpec(mode=name, oversubscription=2.0, clients=4) for name in OVER),
 ]
@@ -101,9 +101,9 @@ def test_a_lease_is_given_back_once_and_where_it_was_taken(spec):
 @pytest.mark.parametrize("mode", ["mig-geometry", "mig-fixed"])
 def test_slices_need_a_board_and_fixed_ones_a_layout(mode):
     with pytest.raises(SimulationError, match="no MIG"):
-        WAYS[mode].make(Invoker(board=""), SharingSpec())
+        SHARING_MODES[mode].make(Invoker(board=""), SharingSpec())
     with pytest.raises(SimulationError, match="needs the slices"):
-        WAYS["mig-fixed"].make(Invoker(layout=None), SharingSpec())
+        SHARING_MODES["mig-fixed"].make(Invoker(layout=None), SharingSpec())
 
 
 def test_a_slice_is_made_once_then_used_again_and_a_second_gpu_comes_before_an_idle_slice_is_destroyed():
@@ -206,7 +206,7 @@ def reachable(board_name, sizes, start=()):
     seen, todo = set(), {start}
     while todo:
         seen |= todo
-        state = states.at(todo.pop())
+        state = states.state_of(todo.pop())
         yield state
         after = {state.steps[k].after for k in sizes if k in state.steps}
         todo |= (after | set(state.after_release.values())) - seen
@@ -237,12 +237,12 @@ def test_reachable_states_are_legal_and_offer_whatever_a_legal_layout_allows(boa
         assert state.stranded == MigLayout(board_name, held_slices(state)).stranded_compute
         idle = {size_of(board_name, Slice(i.start, i.profile)) for i in state.instances if not i.held}
         for size, step in state.steps.items():
-            after = board_states(board_name).at(step.after)
+            after = board_states(board_name).state_of(step.after)
             gained = set(held_slices(after)) - set(held_slices(state))
             assert set(held_slices(state)) < set(held_slices(after)), "no other that is held is touched"
             assert [size_of(board_name, piece) for piece in gained] == [size]
             assert step.made == (size not in idle)
-            back = board_states(board_name).at(after.after_release[step.slots])
+            back = board_states(board_name).state_of(after.after_release[step.slots])
             assert (held_slices(back), back.steps[size].made) == (held_slices(state), False)
 
 
@@ -254,13 +254,13 @@ def test_one_size_alone_or_with_the_whole_gpu_is_as_the_counter_says_and_any_oth
 
 @pytest.mark.parametrize(("size", "start"), [(1, 6), (2, 4), (3, 4), (4, 0), (7, 0)])
 def test_the_first_slice_lies_where_the_largest_others_still_fit(size, start):
-    step = board_states(A100).at(()).steps[size]
+    step = board_states(A100).state_of(()).steps[size]
     assert [i.start for i in step.after] == [start]
 
 
 def test_an_idle_slice_makes_way_only_where_it_must():
     states = board_states(A100)
-    ready = states.at(idle_instances(parse_layout("1g.5gb, 1g.5gb, 1g.5gb, 4g.20gb", A100)))
+    ready = states.state_of(idle_instances(parse_layout("1g.5gb, 1g.5gb, 1g.5gb, 4g.20gb", A100)))
     three = ready.steps[3]
     assert (three.made, three.slots) == (True, 0b11110000)
     assert [(i.start, i.held) for i in three.after] == [(0, False), (4, True)]
@@ -269,11 +269,11 @@ def test_an_idle_slice_makes_way_only_where_it_must():
 def test_fixed_slices_stay_and_the_smallest_that_is_large_enough_serves():
     layout = parse_layout("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb", A100)
     states = board_states(A100, fixed=True)
-    state = states.at(idle_instances(layout))
+    state = states.state_of(idle_instances(layout))
     got = []
     for size in (1, 1, 1, 3):
         got.append(state.steps[size].vgpus)
-        state = states.at(state.steps[size].after)
+        state = states.state_of(state.steps[size].after)
         assert tuple(Slice(i.start, i.profile) for i in state.instances) == layout.slices
     assert got == [1, 1, 2, 3]
     assert not state.steps

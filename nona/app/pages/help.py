@@ -15,7 +15,7 @@ from nona.app.widgets.fields import plain
 from nona.cluster.hardware.device import devices, links
 from nona.cluster.prices import listed_prices
 from nona.core.tables import per_hour
-from nona.core.text import asked
+from nona.core.text import query_words
 from nona.core.units import format_bandwidth, format_size, format_time
 from nona.scenario.keys import matching_keys
 
@@ -174,7 +174,7 @@ def matching_how_to(query: str) -> list[HowTo]:
     >>> [entry.question for entry in matching_how_to("dark theme")], matching_how_to("purple theme")
     (['use a dark theme?'], [])
     """
-    words = [word.removesuffix("s") for word in asked(query)]
+    words = [word.removesuffix("s") for word in query_words(query)]
     holders = {w: [h for h in HOW_TO if f" {w}" in h.words] for w in words}
     held = {h: [w for w, some in holders.items() if h in some] for h in HOW_TO}
     score = {
@@ -239,7 +239,7 @@ def matching_hardware(query: str) -> list[str]:
         f"**{link.label}** (`{name}`)": f"{format_bandwidth(link.capacity)}, {format_time(link.latency_s)}"
         for name, link in links().items()
     }
-    words = asked(query)
+    words = query_words(query)
     return [
         f"{name}: {told}."
         for name, told in about.items()

@@ -35,7 +35,7 @@ from nona.app.widgets.results import picture, table
 from nona.core.document import RunResult
 from nona.core.errors import NonaError, StoreError, reasons
 from nona.core.foreign import MOST_BUNDLE_BYTES
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.core.units import format_size
 from nona.scenario.schema import Scenario
 
@@ -399,7 +399,7 @@ def _take(state: AppState, key: str) -> None:
         return
     items = _attempt(state, lambda: import_items(store(), upload.getvalue()))
     if items:
-        state.tell(f"{counted(len(items), 'item')} imported.")
+        state.tell(f"{count_text(len(items), 'item')} imported.")
 
 
 STEP = 20  # items shown at first, and added by each "Show more"
@@ -443,7 +443,7 @@ def _list(state: AppState, every: SavedList) -> None:
         )
         st.page_link("pages/simulation.py", label="Go to Simulation", icon=":material/timeline:")
     if every.unreadable:
-        st.warning(f"{counted(every.unreadable, 'item')} cannot be read: the database is damaged there.")
+        st.warning(f"{count_text(every.unreadable, 'item')} cannot be read: the database is damaged there.")
     search = str(st.session_state.get("saved-find") or "")
     matching = store().listing(search).items if search else every.items
     matching = tuple(item for item in matching if which in (ALL, BY_ITSELF if item.by_itself else BY_WISH))

@@ -19,7 +19,7 @@ from nona.app.store.store import import_items
 from nona.core.errors import NonaError
 from nona.core.foreign import MOST_MODEL_BYTES
 from nona.core.registry import load
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.models.graph.registry import READERS
 from nona.scenario.lookup import safe_name
 from nona.scenario.traces import read_trace
@@ -78,7 +78,7 @@ def _take(state: AppState, name: str, data: bytes, page: str) -> None:
     ending = name.casefold()
     if ending.endswith(RUNS):
         items = import_items(store(), data)
-        state.tell(f"{counted(len(items), 'run')} imported.")
+        state.tell(f"{count_text(len(items), 'run')} imported.")
         state.go_to = page_file("runs")
     elif ending.endswith(TABLES):
         _take_table(state, name, data, page)

@@ -27,7 +27,7 @@ from nona.app.store.saved_results import MOST_NAME
 from nona.app.widgets.downloads import download_button
 from nona.app.widgets.fields import button, plain
 from nona.core.errors import NonaError, ScenarioError
-from nona.core.text import listed
+from nona.core.text import join_words
 from nona.queries.report.scenario_diff import change_text
 from nona.scenario.file import dump_scenario
 from nona.scenario.opening import pack_bundle
@@ -68,7 +68,7 @@ def run_link(contents: Contents, name: str) -> tuple[str, str]:
     """Return the address of the app with a kept run, or an empty one and what prevents it."""
     opened, result = contents.opened(), contents.answer()
     if files := sorted({*(opened.sources.held or ()), *apart(opened.scenario)}):
-        return "", f"the scenario needs {listed(files)}, which a link cannot carry"
+        return "", f"the scenario needs {join_words(files)}, which a link cannot carry"
     text = pack(Shared(opened.scenario, {}, (contents.kind, name, result.to_json())))
     if len(text) > LONGEST:
         return "", f"with its result it has {len(text):,} characters; {LONGEST:,} is the most"

@@ -15,7 +15,7 @@ from nona.app.store.report import scenario_line
 from nona.app.store.saved_results import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
 from nona.core.document import UNKNOWN, Estimate, RunResult
 from nona.core.statistics import mean_interval
-from nona.core.text import counted, listed
+from nona.core.text import count_text, join_words
 from nona.core.units import duration
 from nona.language.report.tables import language_finding, language_plan_finding
 from nona.language.results import LanguagePlanned, LanguageRun
@@ -214,7 +214,7 @@ def _side_by_side(
             for value, same in zip(values, paired or [False] * len(of), strict=True)
         ]
         rows.append(
-            SavedAnswer.like(
+            SavedAnswer.from_fields(
                 next(numbers[key] for numbers in of if key in numbers),
                 values=tuple(Estimate(mean=n.value.mean, ci95=n.value.ci95) for n in values),
                 changes=tuple(changes),
@@ -276,9 +276,9 @@ def _early(run: SimulatedRun) -> str:
         return ""
     ended = sorted({scheduler.replications for scheduler in run.report.schedulers.values()} or {0})
     least = "" if len(ended) == 1 else f"{ended[0]} to "
-    wanted = counted(run.scenario.simulation.replications, "replication")
+    wanted = count_text(run.scenario.simulation.replications, "replication")
     none = [s.name for s in run.scenario.schedulers if s.name not in run.report.schedulers]
-    without = f", none of {listed(none)}" if none else ""
+    without = f", none of {join_words(none)}" if none else ""
     return f"Cancelled after {duration(run.ended_early_s)}, {least}{ended[-1]} of {wanted}{without}. "
 
 

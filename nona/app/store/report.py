@@ -12,7 +12,7 @@ from nona.core.document import UNKNOWN, Estimate
 from nona.core.figures import PALETTE, add_points, capped, figure, log_axis, spread_wide, text
 from nona.core.registry import ChartStyle
 from nona.core.tables import Column, FilledTable, Show, Table, mean_text, share_text
-from nona.core.text import counted, cut_inside, listed
+from nona.core.text import count_text, cut_inside, join_words
 from nona.core.units import format_number, format_time, time_format
 from nona.queries.report.comparison import points
 from nona.scenario.language import LanguageRow
@@ -34,9 +34,9 @@ def scenario_line(scenario: Scenario) -> str:
 def cluster_text(scenario: Scenario) -> str:
     """Count the servers and name their GPUs; of several groups the first, and the number of others."""
     first, *others = scenario.cluster.servers
-    servers = counted(sum(group.count for group in scenario.cluster.servers), "server")
+    servers = count_text(sum(group.count for group in scenario.cluster.servers), "server")
     each = f"{first.gpus} × " if first.gpus > 1 else ""
-    kinds = f" and {counted(len(others), 'other kind')}" if others else ""
+    kinds = f" and {count_text(len(others), 'other kind')}" if others else ""
     return f"{servers}, {each}{first.gpu}{kinds}"
 
 
@@ -60,7 +60,7 @@ def workload_text(scenario: Scenario) -> str:
     """
     if scenario.language:
         queries = scenario.model_copy(update={"language": ()})
-        return listed(
+        return join_words(
             [workload_text(queries)] * bool(scenario.workload) + [_requests_text(scenario.language)]
         )
     if not scenario.workload:
@@ -121,9 +121,11 @@ ITEMS = Table[SavedItem](
 
 def list_text(saved: SavedList) -> str:
     """One line per item."""
-    lines = [ITEMS.of(saved.items).text()] if saved.items else ["Nothing is saved here."]
+    lines = [ITEMS.fill(saved.items).text()] if saved.items else ["Nothing is saved here."]
     if saved.unreadable:
-        lines.append(f"{counted(saved.unreadable, 'entry' if saved.unreadable == 1 else 'entrie')} damaged.")
+        lines.append(
+            f"{count_text(saved.unreadable, 'entry' if saved.unreadable == 1 else 'entrie')} damaged."
+        )
     return "\n".join(lines)
 
 
@@ -195,7 +197,7 @@ def answers(comparison: SavedComparison) -> FilledTable:
         *map(value, numbers),
         *map(change, numbers[1:]),
     )
-    return Table("", columns).of(comparison.answers)
+    return Table("", columns).fill(comparison.answers)
 
 
 def _shown(

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from nona.core.document import Document
 from nona.core.errors import JobError
 from nona.core.experiments import cores, do_nothing
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.core.units import format_time
 from nona.queries.study.cache import StudyCache
 from nona.queries.study.placing import PlacingProgress, Stage
@@ -130,7 +130,7 @@ class PlacingWatch:
         self._stage, self._told = progress.stage, now
         parts = [f"{self._before}{TEXTS[progress.stage]}"]
         if progress.runs:
-            parts.append(f"{counted(progress.runs, 'run')} done")
+            parts.append(f"{count_text(progress.runs, 'run')} done")
         left_s = _left_at_most_s(now - self._began, progress.share)
         if left_s is not None:
             parts.append(f"at most about {format_time(float(f'{left_s:.2g}'))} more")

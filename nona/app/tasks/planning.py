@@ -53,7 +53,7 @@ class _Search:
         outcome = placement_outcome(self._prepared, placement, now_text(), beside)
         if others is not None:
             outcome = outcome.model_copy(update={"local": others.local, "spread": others.spread})
-        solved = SolvedPlacement.like(
+        solved = SolvedPlacement.from_fields(
             outcome, working=working(system, placement, names), steps=self.found.steps, known=known
         )
         self._others = others or solved

@@ -199,9 +199,9 @@ def _swept(
 
     def tell(fraction: float, text: str, report: Callable[[], R]) -> None:
         def so_far() -> S:
-            return outcome.like(report(), **more)
+            return outcome.from_fields(report(), **more)
 
         desk.tell(fraction, text, so_far, every_s=_TELL_EVERY_S, keeps=True)
 
     how = SweepRunOptions(engine=AUTO, cache=desk.cache, check=desk.check)
-    return outcome.like(run(prepared.scenario, request, sources_of(spec), tell, **how), **more)
+    return outcome.from_fields(run(prepared.scenario, request, sources_of(spec), tell, **how), **more)

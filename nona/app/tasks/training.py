@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from nona.app.tasks.desk import JobContext, OneMoreAsked, asked_of, processes, scenario_of, sources_of
 from nona.core.document import number
 from nona.core.experiments import Key, Shares
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.queries.study.shipped import now_text
 from nona.scenario.provenance import about_scenario
 from nona.training import results as training
@@ -186,7 +186,7 @@ def run_training(spec: Mapping[str, Any], desk: JobContext) -> training.Training
     policies = scenario.training.policies if scenario.training else ()
     keys = [(p, r) for r in range(scenario.simulation.replications) for p in range(len(policies))]
     workers = processes(len(keys) * len(system.jobs), FEW_JOBS)
-    starting = f"Starting {counted(len(keys), 'run')} of {counted(len(system.jobs), 'job')}"
+    starting = f"Starting {count_text(len(keys), 'run')} of {count_text(len(system.jobs), 'job')}"
     desk.emit({"fraction": 0.0, "text": starting})
     watch = TrainingWatch(system.cluster, [p.name for p in policies])
     rows = len(system.jobs) * len(system.cluster.types)

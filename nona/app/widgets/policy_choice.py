@@ -20,7 +20,7 @@ from nona.core.registry import Strategy
 from nona.queries.schedulers.base import FAMILY_TITLES, VIEW_MEANINGS, Scheduler
 from nona.queries.schedulers.registry import SCHEDULERS, USUAL
 from nona.scenario.values import NamedSpec
-from nona.scenario.words import at, words
+from nona.scenario.words import value_at, words
 
 _component = declare("schedulerpicker", why="a multiselect has no groups, badges or sources")
 Choose = Callable[[tuple[str, ...]], None]
@@ -166,7 +166,7 @@ def pick_entries(state: AppState, key: str, path: PlacePath, policies: Sequence[
     One that is left out and chosen again has the options that it had.
     """
     revision, wording = state.revision, words(path)
-    own = {e.name: e.options for e in at(state.scenario, path) or ()}
+    own = {e.name: e.options for e in value_at(state.scenario, path) or ()}
 
     def take(names: tuple[str, ...]) -> None:
         if late(state, revision):
@@ -182,7 +182,7 @@ def pick_entries(state: AppState, key: str, path: PlacePath, policies: Sequence[
 
 def option_popover(state: AppState, key: str, path: PlacePath, strategies: Mapping[str, Strategy]) -> None:
     """A popover with the options of the policies at ``path``, and those given; nothing if none has any."""
-    entries: Sequence[NamedSpec] = at(state.scenario, path) or ()
+    entries: Sequence[NamedSpec] = value_at(state.scenario, path) or ()
     shown = [e for e in entries if e.name in strategies and (e.options or _settings(strategies[e.name]))]
     if not shown:
         return
@@ -214,7 +214,7 @@ def _options(
 
 
 def _take_defaults(state: AppState, path: PlacePath, policy: str) -> None:
-    state.change(path, with_options(at(state.scenario, path), policy, {}))
+    state.change(path, with_options(value_at(state.scenario, path), policy, {}))
 
 
 def _field(state: AppState, path: PlacePath, entry: NamedSpec, name: str, setting: PolicyOption) -> None:
@@ -228,7 +228,7 @@ def _field(state: AppState, path: PlacePath, entry: NamedSpec, name: str, settin
 
     def commit() -> None:
         if not late(state, revision):
-            entries = at(state.scenario, path)
+            entries = value_at(state.scenario, path)
             state.edit(path, with_option(entries, entry.name, name, st.session_state[key], default))
 
     common: dict[str, Any] = {"key": key, "on_change": commit}

@@ -9,7 +9,7 @@ from nona.cluster.sharing.pool import Gpu, Invoker, Settings, SharingMode
 from nona.core.errors import SimulationError
 from nona.core.registry import Registry
 
-WAYS: Registry[SharingMode] = Registry(
+SHARING_MODES: Registry[SharingMode] = Registry(
     "Way of sharing",
     (slices.COUNTED, slices.GEOMETRY, slices.FIXED, soft.MPS, soft.TIME_SLICING),
     SimulationError,
@@ -25,4 +25,4 @@ def make_gpu(invoker: Invoker, settings: Settings) -> Gpu[Any]:
     >>> make_gpu(Invoker(), SharingSpec(mode="mps")).couples
     True
     """
-    return WAYS.find(settings.mode).make(invoker, settings)
+    return SHARING_MODES.find(settings.mode).make(invoker, settings)

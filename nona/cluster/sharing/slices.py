@@ -70,8 +70,8 @@ class BoardStates:
     """The states of a board, by their instances.
 
     >>> states = board_states("a100-40gb")
-    >>> first = states.at(()).steps[3]
-    >>> bin(first.slots), first.made, sorted(states.at(first.after).steps)
+    >>> first = states.state_of(()).steps[3]
+    >>> bin(first.slots), first.made, sorted(states.state_of(first.after).steps)
     ('0b11110000', True, [1, 2, 3, 4])
     """
 
@@ -80,7 +80,7 @@ class BoardStates:
     _known: dict[Instances, BoardState] = field(default_factory=dict)
     _covered: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def at(self, instances: Instances) -> BoardState:
+    def state_of(self, instances: Instances) -> BoardState:
         """Return the state with these instances, ordered by start."""
         state = self._known.get(instances)
         if state is None:
@@ -255,7 +255,7 @@ class SlicedGpu(Gpu[Instances]):
 
     def part(self, state: Instances, vgpus: int) -> GpuPart[Instances] | None:
         """Return an idle instance of the size, else a new one."""
-        now = self._states.at(state)
+        now = self._states.state_of(state)
         step = now.steps.get(vgpus)
         if step is None:
             return None
@@ -268,17 +268,17 @@ class SlicedGpu(Gpu[Instances]):
         """Return the state in which the instance that starts at ``key`` is idle."""
         return next(
             after
-            for slots, after in self._states.at(state).after_release.items()
+            for slots, after in self._states.state_of(state).after_release.items()
             if slots & -slots == 1 << key
         )
 
     def free(self, state: Instances) -> int:
         """Compute slices that nobody holds."""
-        return self._states.at(state).free
+        return self._states.state_of(state).free
 
     def stranded(self, state: Instances) -> int:
         """As the base says; with fixed slices, those outside every instance."""
-        return self._states.at(state).stranded
+        return self._states.state_of(state).stranded
 
     def may_hold(self, configuration: BatchConfiguration) -> tuple[int, ...]:
         """Its own size; with fixed slices, the sizes among them that serve it, in order."""

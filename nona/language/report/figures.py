@@ -26,7 +26,7 @@ from nona.core.figures import (
 )
 from nona.core.registry import ChartStyle
 from nona.core.tables import kept_text, mean_text
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.core.units import format_number, format_size, format_time
 from nona.language.gpu import MemorySplit
 from nona.language.report.tables import MEASURES
@@ -135,7 +135,7 @@ def sizes_figure(curves: Sequence[SizeCurve], own_rate: float = 0.0) -> go.Figur
     """Time per output token over the rate, a line for each size of engines; ``own_rate`` is marked."""
     chart = figure(320)
     for curve, colour in zip(curves, PALETTE, strict=False):
-        name = f"{counted(curve.engines, 'engine')} of {counted(curve.gpus, 'GPU')}"
+        name = f"{count_text(curve.engines, 'engine')} of {count_text(curve.gpus, 'GPU')}"
         token_ms = [None if of is None else 1e3 * of for of in curve.tpot_s]
         hover = f"{name}: " + "%{y:.3g} ms per token at %{x:.3g} requests/s"
         add_line(chart, name, curve.rates, token_ms, ChartStyle(colour, "solid", "circle"), hover)
@@ -151,7 +151,7 @@ def sizes_finding(curves: Sequence[SizeCurve]) -> str:
     """Say which size gives tokens soonest at low rates, which serves most, and where they change places."""
     first = min(curves, key=lambda c: c.tpot_s[0] or math.inf)
     last = max(curves, key=lambda c: c.rates[-1])
-    head = f"Engines of {counted(first.gpus, 'GPU')} give tokens soonest at low rates"
+    head = f"Engines of {count_text(first.gpus, 'GPU')} give tokens soonest at low rates"
     if first is last:
         return f"{head}, and serve the most: {format_number(last.rates[-1])} requests/s."
     low, high = (
@@ -160,9 +160,8 @@ def sizes_finding(curves: Sequence[SizeCurve]) -> str:
     )
     turn = next((rate for rate in low if rate in high and high[rate] < low[rate]), first.rates[-1])
     most = f"which serve up to {format_number(last.rates[-1])} in place of {format_number(first.rates[-1])}"
-    return (
-        f"{head}; from {format_number(turn)} requests/s on engines of {counted(last.gpus, 'GPU')} do, {most}."
-    )
+    engines = f"engines of {count_text(last.gpus, 'GPU')}"
+    return f"{head}; from {format_number(turn)} requests/s on {engines} do, {most}."
 
 
 def memory_figure(split: MemorySplit) -> go.Figure:

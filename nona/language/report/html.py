@@ -82,7 +82,7 @@ def request_sections(data: LanguageRun, heading: str = "") -> Iterator[ReportPar
     yield section("Engines", *engines)
     yield section(
         "Self-checks of the requests" if heading else "Self-checks of the runs",
-        table(CHECKS.of(report.checks), "In every run of every router"),
+        table(CHECKS.fill(report.checks), "In every run of every router"),
         bullets(report.failed_checks, "bad"),
     )
 

@@ -27,7 +27,7 @@ from nona.core.tables import (
     share_text,
     times_text,
 )
-from nona.core.text import Finding, counted, listed, not_clear
+from nona.core.text import Finding, count_text, join_words, not_clear
 from nona.core.units import duration, format_number, format_time
 from nona.language.records import RouterReplication
 from nona.language.results import (
@@ -174,14 +174,14 @@ ENGINES = Table[EngineResult](
 
 def requests_table(schedulers: Mapping[str, RouterResult]) -> FilledTable:
     """Every row of requests under every router."""
-    return REQUESTS.of(
+    return REQUESTS.fill(
         [_Row(name, of, model, row) for name, of in schedulers.items() for model, row in of.models.items()]
     )
 
 
 def engines_table(of: RouterResult) -> FilledTable:
     """Every engine under one router."""
-    return ENGINES.of(of.engines)
+    return ENGINES.fill(of.engines)
 
 
 def best_router(schedulers: Mapping[str, RouterResult]) -> str:
@@ -275,7 +275,7 @@ def off_lines(of: RouterResult) -> list[str]:
         parts = [f"{what} {' to '.join(ends)}" for what, ends in spans.items() if len(set(ends)) > 1]
         if parts:
             error = share_text(row.off.error)
-            lines.append(f"{name}, if steps are {error} shorter or longer: {listed(parts)}.")
+            lines.append(f"{name}, if steps are {error} shorter or longer: {join_words(parts)}.")
     return lines
 
 
@@ -354,7 +354,7 @@ OPTIONS = Table[LanguageOption](
 
 def options_table(plan: LanguagePlan) -> FilledTable:
     """Every option that was tried, the cheapest that keeps all targets first."""
-    return OPTIONS.of([o for o in plan.options if o.tried])
+    return OPTIONS.fill([o for o in plan.options if o.tried])
 
 
 def option_notes(plan: LanguagePlan) -> list[str]:
@@ -366,7 +366,7 @@ def option_notes(plan: LanguagePlan) -> list[str]:
                 word for word in (option.gpu, f"engines of {option.tp}", option.settings) if word
             )
             routers.setdefault((what, option.note), []).append(option.router)
-    return [f"{what}, under {listed(names)}: {note}." for (what, note), names in routers.items()]
+    return [f"{what}, under {join_words(names)}: {note}." for (what, note), names in routers.items()]
 
 
 def language_plan_finding(plan: LanguagePlan, ended_early_s: float | None = None) -> Finding:
@@ -377,7 +377,7 @@ def language_plan_finding(plan: LanguagePlan, ended_early_s: float | None = None
         undecided = sum(o.verdict == "open" and o.tried for o in plan.options)
         if not undecided:
             return Finding(f"{begin}No option on offer keeps all targets.", bad=True)
-        options = f"{counted(undecided, 'option')} {'is' if undecided == 1 else 'are'}"
+        options = f"{count_text(undecided, 'option')} {'is' if undecided == 1 else 'are'}"
         return Finding(
             f"{begin}No option was seen to keep all targets; {options} undecided: what was seen is too close "
             "to the target. Allow more runs (plan.replications), or lower the target.",
@@ -398,7 +398,7 @@ def language_plan_finding(plan: LanguagePlan, ended_early_s: float | None = None
     ways = [
         " ".join(filter(None, (f"{o.servers} × {o.gpu}", o.settings, f"under {o.router}"))) for o in alike
     ]
-    also = f" At the same price also {listed(ways)}." if ways else ""
+    also = f" At the same price also {join_words(ways)}." if ways else ""
     lead = f"{begin}Buy {what}{span}{settings} under {best.router}: {price} an hour{tokens}.{also}"
     return Finding(lead, "", price, "Per hour", "Of the cheapest option that keeps all targets.")
 
@@ -420,9 +420,11 @@ def plan_notes(plan: LanguagePlan) -> list[str]:
         lines.append(f"Without one server it {words[best.without_one]}.")
     rest = sum(not o.tried for o in plan.options)
     if rest:
-        lines.append(f"{counted(rest, 'more option')} would cost more by the load alone.")
+        lines.append(f"{count_text(rest, 'more option')} would cost more by the load alone.")
     if best.servers_off is not None:
-        fewer, more = ("no number on offer" if n is None else counted(n, "server") for n in best.servers_off)
+        fewer, more = (
+            "no number on offer" if n is None else count_text(n, "server") for n in best.servers_off
+        )
         modelled = " They are modelled: measure before you buy." if best.provenance == "modelled" else ""
         off = share_text(best.error)
         lines.append(f"With steps {off} shorter {fewer} would do, with longer ones {more}.{modelled}")

@@ -15,16 +15,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from nona.core.arrays import Floats
+from nona.core.count_search import run_search, smallest_count
 from nona.core.document import Verdict
 from nona.core.errors import ScenarioError
 from nona.core.experiments import do_nothing
-from nona.core.least import driven, least
-from nona.core.text import listed
+from nona.core.text import join_words
 from nona.core.verdict import (
     FIRST,
     Evidence,
     Means,
-    counted,
+    hit_counts,
     replications_needed,
     replications_of,
     settle,
@@ -84,7 +84,7 @@ class _Target:
         if self.share is None:  # a request of one token, which has no time per token, stands with 0
             times = [run[run > 0] for run in runs]
             return Means(tuple(float(of.mean()) for of in times if len(of)))
-        return counted(runs, self.share)
+        return hit_counts(runs, self.share)
 
     def margin(self, seen: Evidence) -> float:
         """How far what was seen is above its target: a share, or of a mean the part of its bound left."""
@@ -139,7 +139,7 @@ class _Case:
             for engine in one.engines
             if engine.role == role
         )
-        factor = load / 20 if load != IDLE else 0.01 / self.least
+        factor = load / 20 if load != IDLE else 0.01 / self.least_count
         rows = tuple(_scaled(row, factor) for row in one.rows) if load != 20 else one.rows
         rows = tuple(map(_alone, rows)) if load == IDLE else rows
         network = network_of(self.study.scenario, len(servers))
@@ -157,7 +157,7 @@ class _Case:
         return tuple(max(1, math.ceil(servers)) for servers in self._busy)
 
     @property
-    def least(self) -> int:
+    def least_count(self) -> int:
         return sum(self._least)
 
     def judge(self, counts: _Counts, load: int = 20) -> Verdict:
@@ -185,7 +185,7 @@ class _Case:
                 return self.judge(beside) == "keeps"
 
             low = self._least[role]
-            return driven(least(plenty[role], low, low=low - 1), keeps) or plenty[role]
+            return run_search(smallest_count(plenty[role], low, low=low - 1), keeps) or plenty[role]
 
         return tuple(floor(role) for role in range(len(plenty)))
 
@@ -235,8 +235,8 @@ class _Case:
         spare, most = (len(self._roles) if survive else 0), self.offer.most
         if below < math.inf:
             most = min(most, math.floor(below / self.offer.price * (1 + 1e-9)))
-        if self.least + spare > most:
-            price = (self.least + spare) * self.offer.price
+        if self.least_count + spare > most:
+            price = (self.least_count + spare) * self.offer.price
             note = f"not tried: at least {price:g} an hour by its load"
             return self._shown((), _Judged("open", None, 0), note).model_copy(update={"tried": False})
         one_each = (1,) * len(self._roles)
@@ -264,7 +264,9 @@ class _Case:
         def keeping(servers: int) -> _Counts | None:
             return next((way for way in _divided(servers, floors) if self._keeps(way, survive)), None)
 
-        count = driven(least(most, sum(floors), low=sum(floors) - 1), lambda n: keeping(n) is not None)
+        count = run_search(
+            smallest_count(most, sum(floors), low=sum(floors) - 1), lambda n: keeping(n) is not None
+        )
         return None if count is None else keeping(count)
 
     def _keeps(self, counts: _Counts, survive: bool) -> bool:
@@ -274,7 +276,7 @@ class _Case:
         servers = sum(counts) or None
         price = None if servers is None else servers * self.offer.price
         token_rate = tokens_per_s(self.study.system)
-        return LanguageOption.like(
+        return LanguageOption.from_fields(
             self,
             gpu=self.offer.gpu,
             gpus=self.offer.gpus,
@@ -312,7 +314,7 @@ class _Case:
             if load == 20 and judged.verdict == "open" and sum(counts) + spare < servers
         }
         fewer = sorted(still)
-        return f"{listed([*map(str, fewer)])} still open: {still[fewer[-1]]}" if fewer else ""
+        return f"{join_words([*map(str, fewer)])} still open: {still[fewer[-1]]}" if fewer else ""
 
     def _is_known_to_keep(self, counts: _Counts, survive: bool) -> bool:
         known = [self.judged.get((left, 20)) for left in _left(counts, survive)]
@@ -341,7 +343,9 @@ class _Case:
         """
         full_at = min(count / busy for count, busy in zip(counts, self._busy, strict=True) if busy)
         most = max(1, math.ceil(20 * (full_at - 1)))
-        first = driven(least(most, 2), lambda n: n == most or self.judge(counts, 20 + n) != "keeps")
+        first = run_search(
+            smallest_count(most, 2), lambda n: n == most or self.judge(counts, 20 + n) != "keeps"
+        )
         return (20 + (first or 1) - 1) / 20
 
 
@@ -432,7 +436,7 @@ def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress 
     if not cases:
         raise ScenarioError(["plan.offers: the model fits no GPU on offer; offer larger ones, or more each."])
     search.parts, cheapest = len(cases) + 1, math.inf
-    for case in sorted(cases, key=lambda c: c.least * c.offer.price):
+    for case in sorted(cases, key=lambda c: c.least_count * c.offer.price):
         search.begin(case.text, case)
         option = search.options[case] = case.option(survive, cheapest)
         if option.price is not None:

@@ -273,7 +273,7 @@ def _summary(
         of = predict(system, k)
         if of is not None and of.load > loads.get(engine.model, -1.0):
             loads[engine.model] = of.load
-            busiest[engine.model] = EnginePrediction.like(of)
+            busiest[engine.model] = EnginePrediction.from_fields(of)
     return RouterResult(
         models={row.name: _row(system, runs, k) for k, row in enumerate(system.rows)},
         engines={engine.name: _engine(system, runs, k) for k, engine in enumerate(system.engines)},
@@ -323,7 +323,7 @@ def _row(system: LanguageSystem, runs: Sequence[RouterReplication], row: int) ->
         itl_s=_gaps(runs, row),
         max_gap_s=_longest_gaps(system, runs, of),
         e2e_s=_times([m.e2e_s for m in of], runs, system),
-        targets=RequestTargets.like(targets),
+        targets=RequestTargets.from_fields(targets),
         loop="closed" if spec.concurrency else "open",
         goodput=goodput.mean if limited else None,
         goodput_ci95=goodput.ci95 if limited else None,
@@ -348,7 +348,7 @@ def _serving(system: LanguageSystem, row: RequestClass) -> list[int]:
 def _engine(system: LanguageSystem, runs: Sequence[RouterReplication], number_of: int) -> EngineResult:
     engine, e = system.engines[number_of], number_of
     steps = max(1, sum(int(r.sums.steps[e]) for r in runs))
-    return EngineResult.like(
+    return EngineResult.from_fields(
         engine,
         busy=_mean([r.sums.busy_s[e] / _span(r) for r in runs]),
         running=_mean([r.sums.running_area[e] / _span(r) for r in runs]),

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from nona.models.graph.dag import Dag, knots_of
+from nona.models.graph.dag import Dag, strongly_connected_components
 from nona.models.graph.model import ModelGraph, Operator
 
 Path = tuple[str, ...]
@@ -257,10 +257,10 @@ def _quotient(dag: Dag, labels: Sequence[int], count: int) -> Dag:
 def _without_cycles(dag: Dag, labels: list[int]) -> list[int]:
     """Labels of which no two wait for each other, each within one of the labels given."""
     for split in (_pieces, _stages):
-        knots = knots_of(_quotient(dag, labels, max(labels) + 1))
-        if not knots:
+        components = strongly_connected_components(_quotient(dag, labels, max(labels) + 1))
+        if not components:
             return labels
-        labels = _compact(split(dag, labels, knots))
+        labels = _compact(split(dag, labels, components))
     return labels
 
 
@@ -269,8 +269,8 @@ def _compact(labels: Sequence[object]) -> list[int]:
     return [seen.setdefault(label, len(seen)) for label in labels]
 
 
-def _pieces(dag: Dag, labels: Sequence[int], knots: dict[int, int]) -> list[object]:
-    """Every label in a knot split into the pieces that hang together."""
+def _pieces(dag: Dag, labels: Sequence[int], components: dict[int, int]) -> list[object]:
+    """Every label in a cyclic component split into the pieces that hang together."""
     root = list(range(len(labels)))
 
     def find(i: int) -> int:
@@ -282,25 +282,25 @@ def _pieces(dag: Dag, labels: Sequence[int], knots: dict[int, int]) -> list[obje
     for u, v in dag.edges():
         if labels[u] == labels[v]:
             root[find(v)] = find(u)
-    return [(label, find(i)) if label in knots else label for i, label in enumerate(labels)]
+    return [(label, find(i)) if label in components else label for i, label in enumerate(labels)]
 
 
-def _stages(dag: Dag, labels: Sequence[int], knots: dict[int, int]) -> list[object]:
-    """Every label in a knot split so that stages grow along every arc between labels of the knot.
+def _stages(dag: Dag, labels: Sequence[int], components: dict[int, int]) -> list[object]:
+    """Every label in a cyclic component split so that stages grow along every arc within it.
 
     A node goes into the last stage of its label if that is late enough, else it starts a new one. An
     arc between two labels leads to a later stage, one within a label never to an earlier one; so no
     cycle is left among (label, stage).
     """
-    stage, last = [0] * len(labels), dict.fromkeys(knots, -1)
+    stage, last = [0] * len(labels), dict.fromkeys(components, -1)
     for v, label in enumerate(labels):  # the numbers are a topological order
-        if label not in knots:
+        if label not in components:
             continue
         for u in dag.predecessors[v]:
-            if knots.get(labels[u]) == knots[label]:
+            if components.get(labels[u]) == components[label]:
                 stage[v] = max(stage[v], stage[u] + (labels[u] != label))
         stage[v] = last[label] = max(stage[v], last[label])
-    return [(label, stage[i]) if label in knots else label for i, label in enumerate(labels)]
+    return [(label, stage[i]) if label in components else label for i, label in enumerate(labels)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def from_lines(data: bytes) -> ModelGraph:
     received = _Held()
     for line in lines:
         kind, rows = json.loads(line)
-        received.take(kind, rows)
+        received.hold(kind, rows)
     device = once["device"]
     return ModelGraph(
         name=_name(once["name"]),
@@ -107,7 +107,7 @@ class _Held:
         default_factory=lambda: {"parameters": frozenset(), "static": frozenset()}
     )
 
-    def take(self, kind: str, rows: list[Any]) -> None:
+    def hold(self, kind: str, rows: list[Any]) -> None:
         if kind == "tensors":
             for name, size, shape, dtype in rows:
                 lengths = None if shape is None else tuple(map(_whole, shape))

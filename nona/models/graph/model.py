@@ -24,7 +24,7 @@ MAX_DIMENSION = 10**9
 class MissingDimensions(GraphError):  # noqa: N818 (it is a question)
     """The model has symbolic dimensions without a number; ``names`` says which.
 
-    >>> str(MissingDimensions.of("m", ["batch"]))
+    >>> str(MissingDimensions.from_names("m", ["batch"]))
     "Model 'm': dimension 'batch' is symbolic; give a whole number for it, for example batch=1."
     """
 
@@ -33,7 +33,7 @@ class MissingDimensions(GraphError):  # noqa: N818 (it is a question)
         super().__init__(message)
 
     @classmethod
-    def of(cls, model: str, names: Sequence[str]) -> MissingDimensions:
+    def from_names(cls, model: str, names: Sequence[str]) -> MissingDimensions:
         """Return the question for ``names`` of ``model``."""
         few = ", ".join(quote(n) for n in names[:8]) + (f" and {len(names) - 8} more" if names[8:] else "")
         guesses = usual_sizes(names)
@@ -264,7 +264,7 @@ def find_cycle(dag: Dag) -> tuple[int, ...]:
     >>> find_cycle(Dag.from_edges(4, [(0, 1), (1, 2), (2, 1), (2, 3)]))
     (1, 2)
     """
-    done, missing = dag.peel()
+    done, missing = dag.kahn_order()
     if len(done) == len(dag):
         return ()
     # every node that is left has a predecessor that is left, so walking back must close a loop

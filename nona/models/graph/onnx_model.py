@@ -106,7 +106,7 @@ def _inline_functions(model: Any, filename: str) -> Any:
     from onnx import checker, inliner, shape_inference
 
     where = f"File {quote(filename)}"
-    size = _Sizes(model.functions, where).of(model.graph.node, 0)
+    size = _Sizes(model.functions, where).nodes_size(model.graph.node, 0)
     if size > MAX_OPERATORS:
         raise GraphError(
             f"{where}: its local functions unfold to more than {MAX_OPERATORS} operators; "
@@ -135,7 +135,7 @@ class _Sizes:
         self._known: dict[Key, int] = {}
         self._where = where
 
-    def of(self, nodes: Iterable[Any], depth: int) -> int:
+    def nodes_size(self, nodes: Iterable[Any], depth: int) -> int:
         if depth > MAX_DEPTH:
             raise GraphError(
                 f"{self._where}: its local functions call each other in a circle or more than {MAX_DEPTH} "
@@ -148,7 +148,7 @@ class _Sizes:
                 total += 1
                 continue
             if key not in self._known:
-                self._known[key] = self.of(self._functions[key].node, depth + 1)
+                self._known[key] = self.nodes_size(self._functions[key].node, depth + 1)
             total += self._known[key]
         return total
 

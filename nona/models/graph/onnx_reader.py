@@ -95,7 +95,7 @@ def _bind_dimensions(model: Any, symbols: Mapping[str, int], name: str) -> tuple
                 _set(dim, number, label)
                 used |= {k: v for k, v in symbols.items() if k == label or k in re.findall(r"\w+", label)}
     if missing:
-        raise MissingDimensions.of(name, tuple(missing))
+        raise MissingDimensions.from_names(name, tuple(missing))
     changed = _bind_inner(graph, symbols)
     notes = []
     extra = sorted(set(symbols) - set(used) - changed)

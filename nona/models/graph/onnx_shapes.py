@@ -240,7 +240,7 @@ class RuleInput:
         """Return an attribute that is a list of whole numbers; empty where it is not given."""
         return next((tuple(a.ints) for a in self._proto.attribute if a.name == name), ())
 
-    def like(self, kind: str, *places: int, last: bool = False) -> Shape:
+    def infer_as(self, kind: str, *places: int, last: bool = False) -> Shape:
         """Return the first output's shape if ONNX's operator ``kind`` had these inputs, in float32.
 
         ``last``: the channels of the first input and of the output are the last axis.
@@ -267,123 +267,123 @@ def _channels_second(shape: Shape) -> Shape:
 Rule = Callable[[RuleInput], Sequence[Shape | None]]
 
 
-def _same(seen: RuleInput) -> list[Shape | None]:
-    return [seen.shape()]
+def _same(node: RuleInput) -> list[Shape | None]:
+    return [node.shape()]
 
 
 def _like(kind: str, *places: int) -> Rule:
-    return lambda seen: [seen.like(kind, *places)]
+    return lambda node: [node.infer_as(kind, *places)]
 
 
 def _broadcast(*places: int) -> Rule:
-    return lambda seen: [np.broadcast_shapes(*(seen.shape(p) for p in places))]
+    return lambda node: [np.broadcast_shapes(*(node.shape(p) for p in places))]
 
 
-def _fused_matmul(seen: RuleInput) -> list[Shape | None]:
+def _fused_matmul(node: RuleInput) -> list[Shape | None]:
     left, right = (
-        (*shape[1:-1], shape[0], shape[-1]) if seen.number(f"transBatch{side}") else shape
-        for side, shape in zip("AB", (seen.shape(0), seen.shape(1)), strict=True)
+        (*shape[1:-1], shape[0], shape[-1]) if node.number(f"transBatch{side}") else shape
+        for side, shape in zip("AB", (node.shape(0), node.shape(1)), strict=True)
     )
-    rows = left[-1] if seen.number("transA") else left[-2]
-    columns = right[-2] if seen.number("transB") else right[-1]
+    rows = left[-1] if node.number("transA") else left[-2]
+    columns = right[-2] if node.number("transB") else right[-1]
     return [(*np.broadcast_shapes(left[:-2], right[:-2]), rows, columns)]
 
 
-def _packed_matmul(seen: RuleInput) -> list[Shape | None]:
-    return [(*seen.shape()[:-1], seen.number("N"))]
+def _packed_matmul(node: RuleInput) -> list[Shape | None]:
+    return [(*node.shape()[:-1], node.number("N"))]
 
 
-def _skip_normalised(seen: RuleInput) -> list[Shape | None]:
-    return [seen.shape(), None, None, seen.shape()]
+def _skip_normalised(node: RuleInput) -> list[Shape | None]:
+    return [node.shape(), None, None, node.shape()]
 
 
-def _embedded(seen: RuleInput) -> list[Shape | None]:
-    (batch, length), width = seen.shape(0), seen.shape(2)[-1]
+def _embedded(node: RuleInput) -> list[Shape | None]:
+    (batch, length), width = node.shape(0), node.shape(2)[-1]
     return [(batch, length, width), (batch,), (batch, length, width)]
 
 
-def _joined(seen: RuleInput, first: int = 2, step: int = 3) -> list[Shape | None]:
+def _joined(node: RuleInput, first: int = 2, step: int = 3) -> list[Shape | None]:
     """QLinearConcat: scale and zero point of the output, then each input with its own."""
-    places = [p for p in range(first, 10_000, step) if seen.has(p)]
-    shapes = [seen.shape(p) for p in places]
-    axis = seen.number("axis") % len(shapes[0])
+    places = [p for p in range(first, 10_000, step) if node.has(p)]
+    shapes = [node.shape(p) for p in places]
+    axis = node.number("axis") % len(shapes[0])
     return [(*shapes[0][:axis], sum(s[axis] for s in shapes), *shapes[0][axis + 1 :])]
 
 
-def _pooled(seen: RuleInput) -> list[Shape | None]:
-    if not seen.number("channels_last"):
-        return [seen.like("GlobalAveragePool", 0)]
-    shape = seen.shape()
+def _pooled(node: RuleInput) -> list[Shape | None]:
+    if not node.number("channels_last"):
+        return [node.infer_as("GlobalAveragePool", 0)]
+    shape = node.shape()
     return [(shape[0], *[1] * (len(shape) - 2), shape[-1])]
 
 
 def _projected_attention(past: int) -> Rule:
     """Return the input meets the weights of Q, K and V; the cache grows by its tokens."""
 
-    def rule(seen: RuleInput) -> list[Shape | None]:
-        batch, length, _ = seen.shape()
-        widths = seen.numbers("qkv_hidden_sizes")
-        width = widths[2] if len(widths) == 3 else seen.shape(1)[-1] // 3
-        heads, before = max(seen.number("num_heads", 1), 1), seen.shape(past)[3] if seen.has(past) else 0
+    def rule(node: RuleInput) -> list[Shape | None]:
+        batch, length, _ = node.shape()
+        widths = node.numbers("qkv_hidden_sizes")
+        width = widths[2] if len(widths) == 3 else node.shape(1)[-1] // 3
+        heads, before = max(node.number("num_heads", 1), 1), node.shape(past)[3] if node.has(past) else 0
         return [(batch, length, width), (2, batch, heads, before + length, width // heads)]
 
     return rule
 
 
-def _multi_head_attention(seen: RuleInput) -> list[Shape | None]:
-    query, heads = seen.shape(), max(seen.number("num_heads", 1), 1)
+def _multi_head_attention(node: RuleInput) -> list[Shape | None]:
+    query, heads = node.shape(), max(node.number("num_heads", 1), 1)
     if len(query) == 5:  # Q, K and V packed: (batch, length, heads, 3, size)
         batch, length, _, _, size = query
         return [(batch, length, heads * size), (batch, heads, length, size), (batch, heads, length, size)]
     batch, length, width = query
-    keys, values = seen.shape(1), seen.shape(2) if seen.has(2) else None
+    keys, values = node.shape(1), node.shape(2) if node.has(2) else None
     if values is None:  # K and V packed: (batch, length, heads, 2, size)
         values = (batch, heads, keys[1], keys[-1])
     size = values[-1] if len(values) == 4 else values[-1] // heads
-    before = seen.shape(6)[2] if seen.has(6) else 0
+    before = node.shape(6)[2] if node.has(6) else 0
     cache = (batch, heads, before + (values[2] if len(values) == 4 else values[1]))
     return [(batch, length, heads * size), (*cache, width // heads), (*cache, size)]
 
 
-def _group_query_attention(seen: RuleInput) -> list[Shape | None]:
-    batch, length, width = seen.shape()
-    heads, pairs = seen.number("num_heads", 1), seen.number("kv_num_heads", 1)
-    packed = not seen.has(1)
+def _group_query_attention(node: RuleInput) -> list[Shape | None]:
+    batch, length, width = node.shape()
+    heads, pairs = node.number("num_heads", 1), node.number("kv_num_heads", 1)
+    packed = not node.has(1)
     size = width // (heads + 2 * pairs) if packed else width // heads
-    before = seen.shape(3)[2] if seen.has(3) else 0
+    before = node.shape(3)[2] if node.has(3) else 0
     cache = (batch, pairs, before + length, size)
     return [(batch, length, heads * size), cache, cache]
 
 
-def _quantised_lstm(seen: RuleInput) -> list[Shape | None]:
-    steps, batch, _ = seen.shape()
-    directions, hidden = seen.shape(1)[0], seen.number("hidden_size")
+def _quantised_lstm(node: RuleInput) -> list[Shape | None]:
+    steps, batch, _ = node.shape()
+    directions, hidden = node.shape(1)[0], node.number("hidden_size")
     return [(steps, directions, batch, hidden), (directions, batch, hidden), (directions, batch, hidden)]
 
 
-def _ordered_back(seen: RuleInput) -> list[Shape | None]:
+def _ordered_back(node: RuleInput) -> list[Shape | None]:
     """From ONNX Runtime's blocks of channels, whose last one may be padded."""
-    batch, _, *sides = seen.shape()
-    channels = seen.number("channels")
-    return [(batch, *sides, channels) if seen.number("channels_last") else (batch, channels, *sides)]
+    batch, _, *sides = node.shape()
+    channels = node.number("channels")
+    return [(batch, *sides, channels) if node.number("channels_last") else (batch, channels, *sides)]
 
 
 def _convolved(*places: int) -> Rule:
-    return lambda seen: [seen.like("Conv", *places, last=bool(seen.number("channels_last")))]
+    return lambda node: [node.infer_as("Conv", *places, last=bool(node.number("channels_last")))]
 
 
-def _ordered(seen: RuleInput) -> list[Shape | None]:
+def _ordered(node: RuleInput) -> list[Shape | None]:
     """Into ONNX Runtime's blocks of channels."""
-    return [_channels_second(seen.shape()) if seen.number("channels_last") else seen.shape()]
+    return [_channels_second(node.shape()) if node.number("channels_last") else node.shape()]
 
 
-def _looked_up(seen: RuleInput) -> list[Shape | None]:
-    data, axis = seen.shape(), seen.number("gather_axis")
-    return [(*data[:axis], *seen.shape(1), *data[axis + 1 :])]
+def _looked_up(node: RuleInput) -> list[Shape | None]:
+    data, axis = node.shape(), node.number("gather_axis")
+    return [(*data[:axis], *node.shape(1), *data[axis + 1 :])]
 
 
-def _enlarged(seen: RuleInput) -> list[Shape | None]:
-    return [tuple(n * by for n, by in zip(seen.shape(), seen.numbers("scales"), strict=True))]
+def _enlarged(node: RuleInput) -> list[Shape | None]:
+    return [tuple(n * by for n, by in zip(node.shape(), node.numbers("scales"), strict=True))]
 
 
 # The input whose element type the outputs have; the first for all others.
@@ -419,7 +419,7 @@ _RULES: Mapping[str, Rule] = {
     "FusedGemm": _like("Gemm", 0, 1, 2),
     "QGemm": _like("Gemm", 0, 3),
     "QLinearConv": _convolved(0, 3),
-    **dict.fromkeys(("NhwcConv", "NhwcFusedConv"), lambda seen: [seen.like("Conv", 0, 1, last=True)]),
+    **dict.fromkeys(("NhwcConv", "NhwcFusedConv"), lambda node: [node.infer_as("Conv", 0, 1, last=True)]),
     "Upsample": _enlarged,
     "ReorderInput": _ordered,
     "GatherBlockQuantized": _looked_up,

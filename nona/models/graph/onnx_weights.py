@@ -66,7 +66,7 @@ class _Reading:
     def __init__(self, stream: WeightStream, left: int) -> None:
         self._stream, self.left, self.kept = stream, left, 0
 
-    def take(self, size: int) -> bytes:
+    def read_bytes(self, size: int) -> bytes:
         self.kept += size
         if size > self.left:
             raise _CutError
@@ -95,7 +95,7 @@ class _Reading:
         """Return a varint and its bytes."""
         value, raw = 0, b""
         for shift in range(0, 70, 7):
-            byte = self.take(1)
+            byte = self.read_bytes(1)
             raw += byte
             value |= (byte[0] & 0x7F) << shift
             if byte[0] < 0x80:
@@ -116,7 +116,7 @@ def _message(reading: _Reading, length: int, kind: str, depth: int) -> bytes:
         if wire == _VARINT:
             raw += reading.number()[1]
         elif wire in (_FIXED_32, _FIXED_64):
-            raw += reading.take(4 if wire == _FIXED_32 else 8)
+            raw += reading.read_bytes(4 if wire == _FIXED_32 else 8)
         elif wire == _LENGTH:
             size, sized = reading.number()
             inner = _INSIDE.get(kind, {}).get(field)
@@ -128,7 +128,7 @@ def _message(reading: _Reading, length: int, kind: str, depth: int) -> bytes:
                 content = _message(reading, size, inner, depth + 1)
                 raw += _varint(len(content)) + content
             else:
-                raw += sized + reading.take(size)
+                raw += sized + reading.read_bytes(size)
         else:
             raise _CutError
         kept.append(raw)

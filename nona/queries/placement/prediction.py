@@ -171,7 +171,7 @@ def _links(model: PlacementModel, value: Value) -> tuple[PredictedLink, ...]:
     traffic = value.traffic
     if traffic is not None:
         return tuple(
-            PredictedLink.like(r, utilization=r.utilization(traffic.load), wait_s=r.wait_s(traffic))
+            PredictedLink.from_fields(r, utilization=r.utilization(traffic.load), wait_s=r.wait_s(traffic))
             for r in model.roles
         )
     if model.system.servers < 2:

@@ -49,7 +49,7 @@ def batch_rows(schedulers: Schedulers) -> FilledTable:
             rows.append(_Row(name, "all", s.batches, s.offered.compute, s.utilization.compute))
             several = s.models.items() if len(s.models) > 1 else ()
             rows += [_Row(name, model, m.batches) for model, m in several if m.batches]
-    return BATCHES.of(rows)
+    return BATCHES.fill(rows)
 
 
 def batches_of(schedulers: Schedulers, model: str) -> dict[str, BatchSteps]:

@@ -40,7 +40,7 @@ class DeviceEntry(Document):
 
 def device_row(device: Device) -> DeviceEntry:
     """Figures of a device for ``nona devices``."""
-    return DeviceEntry.like(
+    return DeviceEntry.from_fields(
         device,
         fp16=format_count(device.peak("fp16"), "FLOP/s"),
         memory=format_size(device.memory_bytes),
@@ -171,7 +171,7 @@ def instances(laid: Sequence[LaidInstance], speeds: Mapping[str, Mapping[str, fl
             f"speed, {model}", lambda i: speeds[model][i.executor], WHOLE_SHARE, decides=True, help=about
         )
 
-    return Table("", (*INSTANCES.columns, *map(speed, speeds))).of(laid)
+    return Table("", (*INSTANCES.columns, *map(speed, speeds))).fill(laid)
 
 
 def _span(start: int, size: int) -> str:
@@ -350,7 +350,7 @@ def memory(weights: Mapping[str, float], cluster: Cluster) -> FilledTable:
     '12 GB'
     """
     counts = Counter(e.executor_class for e in cluster.executors)
-    return MEMORY.of(_Memory(c, counts[c.name], weights) for c in cluster.classes.values())
+    return MEMORY.fill(_Memory(c, counts[c.name], weights) for c in cluster.classes.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -520,7 +520,7 @@ EXECUTORS = Table[_Drawn](
 
 def executors(drawn: ClusterMap) -> FilledTable:
     """Each executor with its utilisation, and that of its server's card."""
-    return EXECUTORS.of(
+    return EXECUTORS.fill(
         _Drawn(server, number, cell)
         for unit in drawn.units
         for server in unit.servers

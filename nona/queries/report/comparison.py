@@ -210,4 +210,4 @@ def baseline(changes: Mapping[str, Changes], measure: Measure) -> FilledTable:
             Column(f"{word}, clear", lambda c: "*" if c.of(key).clear else None, decides=decides),
         )
 
-    return Table("scheduler", tuple(column for key in HEADINGS for column in of(key))).of(changes)
+    return Table("scheduler", tuple(column for key in HEADINGS for column in of(key))).fill(changes)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from nona.core.document import Estimate, OffRange
 from nona.core.tables import mean_text, share_text
-from nona.core.text import Finding, listed, not_clear, verb
+from nona.core.text import Finding, join_words, not_clear, verb
 from nona.core.units import format_time
 from nona.queries.chart_data import LiveRun
 from nona.queries.report.live import comparable
@@ -52,7 +52,7 @@ def unsettled_text(schedulers: Schedulers, predicted: Mapping[str, float | None]
     if not names:
         return ""
     return (
-        f"For {listed(names)} the formula expects more than {UNSETTLED:g} times the simulated mean. Near "
+        f"For {join_words(names)} the formula expects more than {UNSETTLED:g} times the simulated mean. Near "
         "saturation queues fill slowly, so this run may be too short: simulate ten times as many jobs."
     )
 
@@ -97,7 +97,7 @@ def headline(
     over = [n for n, s in schedulers.items() if s.overloaded]
     if best is None:
         reason = (
-            f"{listed(over)} {verb(over)} overloaded: no mean completion time exists."
+            f"{join_words(over)} {verb(over)} overloaded: no mean completion time exists."
             if over
             else "No job was completed: there is no mean completion time."
         )
@@ -105,7 +105,7 @@ def headline(
     level = not_told_apart_from(best, differences)
     alone = sum(s.jct_s.mean is not None for s in schedulers.values()) < 2
     if ties := ties_with(best, differences):
-        lead = f"{listed([best, *ties])} take equally long on the same jobs"
+        lead = f"{join_words([best, *ties])} take equally long on the same jobs"
     elif level:
         lead = f"{best} is lowest{not_clear(level)}"
     else:
@@ -163,8 +163,8 @@ def size_of(change: Estimate) -> Estimate:
 
 def _trouble(schedulers: Schedulers, over: Sequence[str]) -> tuple[str, str]:
     late = [n for n, s in schedulers.items() if s.state == "backlogged"]
-    overloaded = f"{listed(over)} {verb(over)} overloaded" if over else ""
-    return overloaded, f"{listed(late)} ended with a backlog" if late else ""
+    overloaded = f"{join_words(over)} {verb(over)} overloaded" if over else ""
+    return overloaded, f"{join_words(late)} ended with a backlog" if late else ""
 
 
 def live_headline(live: LiveRun) -> Finding:
@@ -183,7 +183,7 @@ def live_headline(live: LiveRun) -> Finding:
         lead = f"Mean JCT of {order[0]} so far"
     else:
         of = "" if len(order) == len(live.schedulers) else f" of {len(order)} of {len(live.schedulers)}"
-        lead = f"So far {listed(first)} {'is shortest' if len(first) == 1 else 'are level'}{of}"
+        lead = f"So far {join_words(first)} {'is shortest' if len(first) == 1 else 'are level'}{of}"
     rest = [f"{n} is at {format_time(means[n])}" for n in order[len(first) :][:2]]
     return Finding(lead, ", ".join(rest), least, "Mean JCT", JCT_HINT)
 

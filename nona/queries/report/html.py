@@ -127,7 +127,7 @@ def _links(links: Sequence[PredictedLink]) -> list[ReportPart | None]:
         return []
     return [
         paragraph(placement_text.link_finding(links)),
-        table(placement_tables.LINKS.of(links), "Predicted waits at the links of each role"),
+        table(placement_tables.LINKS.fill(links), "Predicted waits at the links of each role"),
     ]
 
 
@@ -164,7 +164,7 @@ def _configurations(report: PlacementReport) -> tuple[FilledTable, str]:
             shown = used[:_MOST_CONFIGURATIONS] if split <= _MOST_SUBGRAPHS else []
             left_out += len(used) - len(shown)
             rows += [_Split(name, _cut(subgraph.title, 90), c) for c in shown]
-    return _SPLIT.of(rows), _others(whole, left_out)
+    return _SPLIT.fill(rows), _others(whole, left_out)
 
 
 def _others(whole: int, left_out: int) -> str:
@@ -213,7 +213,7 @@ def _difference_section(data: SimulationOutcome) -> ReportPart | None:
     if len(data.differences) < 2:
         return None
     baseline = next(iter(data.differences))
-    rows = tables.DIFFERENCES.of(data.differences[baseline])
+    rows = tables.DIFFERENCES.fill(data.differences[baseline])
     note = (
         "Pairing saves: how many times as many replications unpaired runs would need for the same interval."
     )
@@ -268,7 +268,7 @@ def _warmup_section(data: SimulationOutcome) -> ReportPart | None:
 
 
 def _checks_section(report: SimulationReport) -> ReportPart | None:
-    shown = table(CHECKS.of(report.checks), "In every run of every scheduler")
+    shown = table(CHECKS.fill(report.checks), "In every run of every scheduler")
     return section("Self-checks of the runs", shown, bullets(report.failed_checks, "bad"))
 
 
@@ -289,7 +289,7 @@ def _hits_by_model(schedulers: Schedulers) -> FilledTable:
     def of(model: str) -> Column[SchedulerResult]:
         return Column(model, lambda s: s.models[model].slo_hit_rate, KEPT)
 
-    return Table("scheduler", tuple(map(of, next(iter(schedulers.values())).models))).of(schedulers)
+    return Table("scheduler", tuple(map(of, next(iter(schedulers.values())).models))).fill(schedulers)
 
 
 def _parts_section(data: SimulationOutcome) -> ReportPart | None:
@@ -394,7 +394,7 @@ def _provenance_section(models: Mapping[str, ModelFacts]) -> ReportPart | None:
         lines += hardware_notes({name: m.given}, m.device)
     return section(
         "Where the times come from",
-        table(placement_tables.FACTS.of(models), "Times of the models"),
+        table(placement_tables.FACTS.fill(models), "Times of the models"),
         bullets(lines),
         bullets(model_warnings(models), "bad"),
     )

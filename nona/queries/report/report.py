@@ -84,8 +84,8 @@ def job_table(records: Iterable[Records], names: Sequence[str]) -> pd.DataFrame:
 
 
 def _warmup(warmup: Warmup) -> simulation.WarmupReport:
-    return simulation.WarmupReport.like(
-        warmup, schedulers={n: simulation.PilotCut.like(c) for n, c in warmup.cuts.items()}
+    return simulation.WarmupReport.from_fields(
+        warmup, schedulers={n: simulation.PilotCut.from_fields(c) for n, c in warmup.cuts.items()}
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.queries.report.clusters import layout_name
 from nona.scenario.schema import Scenario, numbered
 from nona.scenario.words import Words, inside, words
@@ -49,11 +49,11 @@ def change_text(old: Scenario, new: Scenario, parts: Collection[str] = (), longe
     changes = scenario_changes(old, new)
     for most in range(min(MOST, len(changes)), 0, -1):
         more = len(changes) - most
-        rest = f", and {counted(more, 'more change')}" if more > 0 else ""
+        rest = f", and {count_text(more, 'more change')}" if more > 0 else ""
         line = ", ".join(changes[:most]) + rest
         if longest is None or len(line) <= longest:
             return line
-    return counted(len(changes), "change") if changes else ""
+    return count_text(len(changes), "change") if changes else ""
 
 
 def _plain(scenario: Scenario, without: Collection[str]) -> dict[str, Any]:

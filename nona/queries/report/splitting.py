@@ -84,7 +84,7 @@ def left_to_distribute(
     """
     ids = [t.id for t in contracted.tasks]
     count_of = dict(zip(decomposition.subgraphs, counts, strict=True)) if counts is not None else {}
-    return LEFT.of(
+    return LEFT.fill(
         _Left(
             number,
             task_name(ids, of.subgraph.root),

@@ -177,7 +177,7 @@ def figures(
         rows.append(_Row(name, whole, mean, earlier, options=options.get(name, "")))
         if models:
             rows += [_Row(name, whole, model=model, one=one) for model, one in whole.models.items()]
-    return FIGURES.of(rows)
+    return FIGURES.fill(rows)
 
 
 def compared_text(report: ComparedReport) -> str:
@@ -226,7 +226,7 @@ def percentiles(schedulers: Schedulers, model: str) -> FilledTable:
         _Row(name, s) if model == "all" else _Row(name, s, model=model, one=s.models[model])
         for name, s in schedulers.items()
     ]
-    return FIGURES.of(rows).select("scheduler", *(f"jct_{p}" for p in PERCENTILES), "withheld")
+    return FIGURES.fill(rows).select("scheduler", *(f"jct_{p}" for p in PERCENTILES), "withheld")
 
 
 def withheld_lines(schedulers: Schedulers) -> list[str]:
@@ -303,4 +303,6 @@ DIFFERENCES = Table[Difference](
 def difference_text(baseline: str, differences: Mapping[str, Difference]) -> str:
     """Return the differences from a baseline as text."""
     title = f"minus {baseline}, on the same jobs"
-    return f"{title}\n{DIFFERENCES.of(differences).text()}" if differences else f"{title}: no other scheduler"
+    return (
+        f"{title}\n{DIFFERENCES.fill(differences).text()}" if differences else f"{title}: no other scheduler"
+    )

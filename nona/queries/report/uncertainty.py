@@ -128,7 +128,7 @@ def _row(
     mean, span, half = s.jct_s.mean, s.jct_s.ci95, s.jct_s.half_width
     predicted_s = predicted.get(name)
     offered = (s.offered.compute, s.offered.network)
-    return Sureness.like(
+    return Sureness.from_fields(
         s,
         scheduler=name,
         reason=s.state_reason,

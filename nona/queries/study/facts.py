@@ -41,7 +41,7 @@ def _with_models(study: PreparedSystem) -> Scenario:
 def model_facts(study: PreparedSystem) -> dict[str, ModelFacts]:
     """Label of each row of the workload → times of its model, their origin and uncertainty."""
     return {
-        name: ModelFacts.like(
+        name: ModelFacts.from_fields(
             model.costed[0],
             provenance=provenance_shares(model.costed[0]),
             sigma=_sigmas(model.costed),

@@ -46,7 +46,7 @@ def simulated_figures(system: System, queries: Queries, shares: Floats | None) -
     if not figures.steady:
         return figures
     hits = [over_bound(run.times_s, system.slo_s[run.query]) <= 1 for run in runs]
-    return SimulatedPlacement.like(
+    return SimulatedPlacement.from_fields(
         figures,
         run_means=tuple(run.times_s.mean() for run in runs),
         run_hits=tuple(of_run.mean() for of_run in hits) if all(map(len, hits)) else (),
@@ -57,10 +57,10 @@ def figures_of(system: System, runs: Sequence[RunTimes]) -> SimulatedPlacement:
     """Figures of a placement from its runs; fewer than :data:`RUNS` give the interval by batch means."""
     slo_s, steady = system.slo_s, all(run.steady for run in runs)
     every = [np.ones(len(run.query), dtype=bool) for run in runs]
-    return SimulatedPlacement.like(
+    return SimulatedPlacement.from_fields(
         _figures(runs, every, slo_s, steady),
         models={
-            q.name: SimulatedModel.like(
+            q.name: SimulatedModel.from_fields(
                 _figures(runs, [run.query == j for run in runs], slo_s, steady), slo_s=q.slo_s
             )
             for j, q in enumerate(system.queries)

@@ -292,7 +292,7 @@ class _Search:
             notes=() if formula is None else formula.notes,
             class_shares=candidate.shares,
             formula=None if formula is None else formula.formula,
-            simulated=SimulatedPlacement.like(
+            simulated=SimulatedPlacement.from_fields(
                 figures, candidates=max(self._compared, 1), lead=lead, lead_error=error
             ),
             objective=self.objective,
@@ -310,7 +310,7 @@ class _Search:
         best = min((placement, *(self.placement(c) for c in others)), key=_figure)
         if best is placement or best.simulated is None:
             return placement
-        unled = SimulatedPlacement.like(best.simulated, lead=None, lead_error=None)
+        unled = SimulatedPlacement.from_fields(best.simulated, lead=None, lead_error=None)
         return replace(best, simulated=unled)
 
     def _after_run(self) -> None:

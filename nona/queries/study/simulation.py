@@ -197,7 +197,7 @@ def _with_stopped_precision(precision: PrecisionReport | None, stopped: Found) -
     if precision is None or not stopped:
         return precision
     relative = {**precision.relative_half_width, **dict.fromkeys(stopped)}
-    return PrecisionReport.like(
+    return PrecisionReport.from_fields(
         precision, relative_half_width=relative, overloaded=(*precision.overloaded, *stopped)
     )
 

@@ -11,10 +11,10 @@ from typing import Self, TypedDict
 
 import numpy as np
 
+from nona.core.count_search import run_search, smallest_count
 from nona.core.document import UNKNOWN, Estimate
 from nona.core.errors import PlacementError, ScenarioError
 from nona.core.experiments import ProcessPool, do_nothing
-from nona.core.least import driven, least
 from nona.core.points import Missing, PointCache
 from nona.core.statistics import paired_ratio
 from nona.queries.placement.result import Placement
@@ -153,7 +153,7 @@ class SweepPoints:
         """Return the present results."""
         names = list(self.points)
         reference = REFERENCE if REFERENCE in names else names[0]
-        return SweepReport.like(
+        return SweepReport.from_fields(
             self.settings,
             key=self.number.key,
             label=self.number.label,
@@ -208,7 +208,7 @@ class SweepPoints:
         study = self._study(value, names)
         placed = [n for n in names if get_scheduler(n).needs_placement]
         placement = self._placement(value, study) if placed else None
-        if not all(self._runs.of((n, value)) for n in names):
+        if not all(self._runs.runs((n, value)) for n in names):
             self._predict(study, value, placement)
         if isinstance(placement, str):
             for name in placed:
@@ -288,7 +288,7 @@ class SweepPoints:
         return [judged(of, beyond_capacity(study.system, name, placement)) for name, of in named]
 
     def _take(self, name: str, value: float, study: PreparedSystem) -> None:
-        runs = self._runs.of((name, value))
+        runs = self._runs.runs((name, value))
         slo_s = [q.slo_s for q in study.system.queries]
         summary = summarize(runs, slo_s, study.scenario.labels)
         self._engines.add(summary.engine)
@@ -306,7 +306,7 @@ def _point(
     result: SchedulerResult | None = None,
 ) -> SweptPoint:
     """Without a ``result`` the scheduler cannot run: it samples from a placement, and there is none."""
-    jct_s = UNKNOWN if result is None or state == "overloaded" else Estimate.like(result.jct_s)
+    jct_s = UNKNOWN if result is None or state == "overloaded" else Estimate.from_fields(result.jct_s)
     return SweptPoint(
         value=value,
         state=state,
@@ -327,7 +327,7 @@ def _compared(
     point: SweptPoint, formula: Mapping[float, float | None], beside: SweptPoint | None
 ) -> SweptPoint:
     predicted_s, mean_s = formula.get(point.value), point.jct_s.mean
-    return SweptPoint.like(
+    return SweptPoint.from_fields(
         point,
         predicted_s=predicted_s,
         error=predicted_s / mean_s - 1 if predicted_s is not None and mean_s else None,
@@ -396,7 +396,7 @@ def _needed(bench: SweepPoints, name: str, load: float, tell: Callable[[], None]
         tell()
         return (tried.points[name][servers].kept or 0.0) >= tried.settings.target
 
-    servers = driven(least(most, now + 1, low=now), keeps)
+    servers = run_search(smallest_count(most, now + 1, low=now), keeps)
     return ServersNeeded(scheduler=name, value=load, now=now, servers=servers, most=most)
 
 

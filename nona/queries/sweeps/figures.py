@@ -25,7 +25,7 @@ from nona.core.figures import (
 )
 from nona.core.registry import ChartStyle
 from nona.core.tables import kept_text, share_text, times_text
-from nona.core.text import listed
+from nona.core.text import join_words
 from nona.core.units import format_number, format_time
 from nona.queries.sweeps import findings as sweep_findings
 from nona.queries.sweeps.findings import target_text, there_text
@@ -345,7 +345,7 @@ def _cell_hover(cell: GridCell | None, where: str) -> str:
     if cell is None:
         return f"{where}<br>not simulated yet"
     both = f"mean JCT {cell.text('Mean JCT')}<br>SLO hits {cell.text('SLO hits')}"
-    level = f"<br>not clearly apart: {text(listed(cell.level))}" if cell.level else ""
+    level = f"<br>not clearly apart: {text(join_words(cell.level))}" if cell.level else ""
     return f"{text(cell.scheduler)}<br>{where}<br>{both}{level}"
 
 

@@ -21,7 +21,7 @@ from nona.core.tables import (
     mean_text,
     times_text,
 )
-from nona.core.text import counted, listed, verb
+from nona.core.text import count_text, join_words, verb
 from nona.queries.sweeps.report import value_text
 from nona.queries.sweeps.results import ServersNeeded, SweepReport, SweptCurve, SweptPoint, Unit
 
@@ -88,11 +88,14 @@ def stability_finding(report: SweepReport) -> str:
     if not by_spans:
         return f"Every scheduler is stable {span}." if len(holding) > 1 else f"{holding[0]} is stable {span}."
     first, *others = sorted(by_spans, key=lambda spans: spans[0][0] or 0.0)
-    ends = f"{listed(by_spans[first])} {verb(by_spans[first], 'is', 'are')} {_spans_text(first, report.unit)}"
+    names = by_spans[first]
+    ends = f"{join_words(names)} {verb(names, 'is', 'are')} {_spans_text(first, report.unit)}"
     for spans in others:
-        ends += f", {listed(by_spans[spans])} {_spans_text(spans, report.unit).removeprefix('unstable ')}"
+        ends += f", {join_words(by_spans[spans])} {_spans_text(spans, report.unit).removeprefix('unstable ')}"
     few = len(holding) <= len(report.schedulers) / 2
-    stable_text = f"{'Only ' if few else ''}{listed(holding)} {verb(holding, 'is', 'are')} stable {span}. "
+    stable_text = (
+        f"{'Only ' if few else ''}{join_words(holding)} {verb(holding, 'is', 'are')} stable {span}. "
+    )
     stable_text = stable_text[0].upper() + stable_text[1:] if holding else ""
     return f"{stable_text}{ends[0].upper() if not stable_text else ends[0]}{ends[1:]}."
 
@@ -176,14 +179,14 @@ def at_values(report: SweepReport, value: float) -> FilledTable:
         Column("link busy", lambda r: r.point.utilization.network, WHOLE_SHARE),
         Column("executors busy", lambda r: r.point.utilization.compute, WHOLE_SHARE),
     )
-    return Table("", columns).of(_At(n, p, report) for n, p in at_value(report, value).items())
+    return Table("", columns).fill(_At(n, p, report) for n, p in at_value(report, value).items())
 
 
 def sweep_text(report: SweepReport) -> str:
     """Format the output of ``nona sweep``."""
     lines = [
-        f"{report.label} ({report.key}): {counted(len(report.values), 'value')}, "
-        f"{counted(report.replications, 'replication')} of {report.jobs:,} jobs "
+        f"{report.label} ({report.key}): {count_text(len(report.values), 'value')}, "
+        f"{count_text(report.replications, 'replication')} of {report.jobs:,} jobs "
         f"({report.engine}, {report.seconds:.1f} s)",
         *sweep_findings(report),
     ]
@@ -282,7 +285,7 @@ def target_finding(report: SweepReport) -> str:
             by_text.setdefault(words, []).append(name)
     if not by_text:
         return ""
-    clauses = [f"{words} ({listed(names)})" for words, names in list(by_text.items())[:SHOWN]]
+    clauses = [f"{words} ({join_words(names)})" for words, names in list(by_text.items())[:SHOWN]]
     more = sum(len(names) for names in list(by_text.values())[SHOWN:])
     rest = f"; {more} more keep less" if more else ""
     needs = "".join(f" {_needed_text(n)}" for n in report.needed)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from nona.core.statistics import level_with, not_apart
 from nona.core.tables import Column, FilledTable, Table, kept_text, or_dash
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.core.units import format_time
 from nona.queries.sweeps.report import points_table, simulated, value_text
 from nona.queries.sweeps.results import GridRow, SweepGrid, SweepReport, SweptPoint
@@ -111,7 +111,7 @@ def grid_text(grid: SweepGrid) -> str:
     corner: Column[GridRow] = Column(
         f"{grid.label} \\ {first.label}", lambda row: value_text(row.value, grid.unit)
     )
-    shown = Table("", (corner, *map(at, first.values))).of(grid.rows)
-    size = f"{counted(first.replications, 'replication')} of {first.jobs:,} jobs per cell"
+    shown = Table("", (corner, *map(at, first.values))).fill(grid.rows)
+    size = f"{count_text(first.replications, 'replication')} of {first.jobs:,} jobs per cell"
     lines = [f"{first.label} × {grid.label}: {size} ({first.engine}, {grid.seconds:.1f} s)"]
     return "\n".join([*lines, "", shown.text()])

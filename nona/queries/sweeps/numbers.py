@@ -12,7 +12,7 @@ from nona.queries.sweeps.results import Unit
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
-from nona.scenario.words import at, path_of, words
+from nona.scenario.words import path_of, value_at, words
 
 LOAD = "load"
 LINK, COMPUTE = "background.network.utilization", "background.compute.utilization"
@@ -42,7 +42,7 @@ class Number:
 
     def of(self, scenario: Scenario) -> float:
         """Return the number as it stands in the scenario (SI); a factor on all rates stands at 1."""
-        return 1.0 if self.key == LOAD else float(at(scenario, self.key))
+        return 1.0 if self.key == LOAD else float(value_at(scenario, self.key))
 
 
 def with_values(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
@@ -57,7 +57,7 @@ def with_values(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
         for part in parts:
             node = node.setdefault(part, {})
         if words(place).kind is NamedSpec:
-            own = {entry.name: entry.options for entry in at(scenario, place) or ()}
+            own = {entry.name: entry.options for entry in value_at(scenario, place) or ()}
             value = [{"name": name, "options": own.get(name, {})} for name in value]
         node[last] = value
     return scenario_from_mapping(data)

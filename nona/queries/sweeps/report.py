@@ -188,7 +188,7 @@ def points_table(
         Column("executors busy", lambda r: r.point.utilization.compute, SHARE, "utilization_compute"),
         Column("link busy", lambda r: r.point.utilization.network, SHARE, "utilization_network"),
     )
-    return Table("", columns).of(rows)
+    return Table("", columns).fill(rows)
 
 
 def sweep_points(report: sweeps.SweepReport) -> FilledTable:

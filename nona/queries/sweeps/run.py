@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, TypeVar, Unpack
 
+from nona.core.count_search import edge, run_search
 from nona.core.experiments import do_nothing
-from nona.core.least import driven, edge
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.study.cache import StudyCache
 from nona.queries.sweeps.bench import (
@@ -106,7 +106,7 @@ def _bisect(bench: SweepPoints, steady: Mapping[float, bool], judge: Callable[[f
     """Judge values towards each edge between two that are known."""
     for low, high in turns(list(steady.items())):
         inside, outside = (low, high) if steady[low] else (high, low)
-        driven(edge(inside, outside, between(bench.number.unit, _span(bench))), judge)
+        run_search(edge(inside, outside, between(bench.number.unit, _span(bench))), judge)
 
 
 def _bends(bench: SweepPoints, tell: Tell) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import plotly.graph_objects as go
 
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.document import Estimate, Figure
 from nona.core.figures import (
     DASHED,
@@ -383,7 +383,7 @@ def way_title(name: str) -> str:
     >>> way_title("mig-geometry"), way_title("gone")
     ('MIG, placed', 'gone')
     """
-    return WAYS[name].title if name in WAYS else name
+    return SHARING_MODES[name].title if name in SHARING_MODES else name
 
 
 def under_ways(compared: WaysReport) -> dict[str, ServerlessPolicyResult]:
@@ -434,7 +434,7 @@ WAY_TABLE = Table[_Way](
 
 def ways(outcomes: Mapping[str, ServerlessPolicyResult]) -> FilledTable:
     """Each way of sharing with its figures."""
-    return WAY_TABLE.of(_Way(name, outcome) for name, outcome in outcomes.items())
+    return WAY_TABLE.fill(_Way(name, outcome) for name, outcome in outcomes.items())
 
 
 def ways_title(ways: Mapping[str, ServerlessPolicyResult], policy: str) -> str:

@@ -24,7 +24,7 @@ from nona.core.tables import (
     per_hour,
     share_text,
 )
-from nona.core.text import Finding, counted, listed, not_clear, verb
+from nona.core.text import Finding, count_text, join_words, not_clear, verb
 from nona.core.units import format_number
 from nona.serverless.results import (
     NodesReport,
@@ -151,7 +151,7 @@ def serverless_finding(report: ServerlessReport) -> Finding:
 
 def _too_few(setting: RunSetting) -> str:
     nodes, least = setting.nodes, setting.least_nodes
-    text = f": {counted(nodes, 'node')} {'is' if nodes == 1 else 'are'} too few"
+    text = f": {count_text(nodes, 'node')} {'is' if nodes == 1 else 'are'} too few"
     return text if least is None else f"{text}, and any policy needs at least {least}"
 
 
@@ -172,7 +172,7 @@ def _cheapest(names: Sequence[str], costs: Mapping[str, float]) -> str:
 
 def _over(outcomes: Mapping[str, ServerlessPolicyResult]) -> str:
     over = overloaded(outcomes)
-    return f"; {listed(over)} {verb(over, 'is', 'are')} overloaded" if over else ""
+    return f"; {join_words(over)} {verb(over, 'is', 'are')} overloaded" if over else ""
 
 
 def over_oracle(outcomes: Mapping[str, ServerlessPolicyResult], oracle: Oracle | None) -> dict[str, float]:
@@ -229,7 +229,7 @@ def nodes_finding(report: NodesReport) -> str:
         f"{' and '.join(first)} {'keeps' if len(first) == 1 else 'keep'} {target} of the SLOs with {least} "
         f"nodes, {per_hour(row.usd_hour, 'USD')} for their vCPUs and vGPUs"
         + (f"; {', '.join(others)}" if others else "")
-        + (f"; up to {report.most} nodes are too few for {listed(none)}" if none else "")
+        + (f"; up to {report.most} nodes are too few for {join_words(none)}" if none else "")
         + "."
     )
 
@@ -255,7 +255,7 @@ NODES = Table[_Tried](
 
 def nodes(report: NodesReport) -> FilledTable:
     """Every count tried."""
-    return NODES.of(_Tried(name, t) for name, p in report.policies.items() for t in p.tried)
+    return NODES.fill(_Tried(name, t) for name, p in report.policies.items() for t in p.tried)
 
 
 def nodes_text(report: NodesReport) -> str:

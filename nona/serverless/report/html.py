@@ -16,7 +16,7 @@ from nona.core.html.pieces import (
     section,
     table,
 )
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.serverless.chart_data import ServerlessOutcome
 from nona.serverless.report import text
 from nona.serverless.report.figures import COST_AXIS, cost_dots, hit_dots
@@ -36,7 +36,7 @@ def serverless_html(data: ServerlessOutcome) -> str:
     """Return the report on a serverless run; equal data give equal bytes, the date is among them."""
     about, report = data.about, data.report
     setting = report.setting
-    runs = counted(setting.replications, "run")
+    runs = count_text(setting.replications, "run")
     size = f"{setting.calls:,} calls per run, {runs}, {len(report.policies)} policies"
     platform = f"{setting.nodes} nodes, {setting.sharing}, {setting.configurations} configurations"
     return document(
@@ -64,7 +64,7 @@ def _results(report: ServerlessReport) -> ReportPart | None:
     reasons = [f"{n}: {p.state_reason}" for n, p in report.policies.items() if p.state_reason]
     return section(
         "Policies",
-        table(text.CALLS.of(report.policies), "All policies on the same calls, 95 % intervals"),
+        table(text.CALLS.fill(report.policies), "All policies on the same calls, 95 % intervals"),
         bullets(reasons, "bad"),
         chart("SLOs kept", hits, "Share of SLOs kept under each policy", note),
         chart("Cost", costs, "Cost of calls under each policy", note),
@@ -72,7 +72,7 @@ def _results(report: ServerlessReport) -> ReportPart | None:
 
 
 def _platform(report: ServerlessReport) -> list[ReportPart | None]:
-    tables = [table(text.PLATFORM.of(report.policies), "How each policy used it")]
+    tables = [table(text.PLATFORM.fill(report.policies), "How each policy used it")]
     tables += [table(rows, part.title) for part in text.PARTS if (rows := part.filled(report.policies))]
     return tables
 
@@ -86,7 +86,7 @@ def _oracle(report: ServerlessReport) -> ReportPart | None:
 
 
 def _checks(report: ServerlessReport) -> ReportPart | None:
-    shown = table(CHECKS.of(report.checks), "In every run of every policy")
+    shown = table(CHECKS.fill(report.checks), "In every run of every policy")
     return section(
         "Self-checks of the runs", shown, bullets(report.failed_checks, "bad"), bullets(report.setting.notes)
     )

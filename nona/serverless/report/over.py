@@ -18,7 +18,7 @@ from nona.core.tables import (
     share_text,
     time_text,
 )
-from nona.core.text import listed
+from nona.core.text import join_words
 from nona.core.units import format_number
 from nona.queries.sweeps.findings import LOAD
 from nona.queries.sweeps.report import value_text
@@ -50,7 +50,7 @@ def knee_text(report: OverReport, policy: PolicyOver, knee: Knee) -> str:
             return f"undecided from {tried}"
         if len(still) > FEW:
             return f"undecided at {len(still)} of {len(values)} values from {tried}, missed at the others"
-        return f"at no value from {tried}" + (f" (undecided at {listed(still)})" if still else "")
+        return f"at no value from {tried}" + (f" (undecided at {join_words(still)})" if still else "")
     if knee.missed is None:
         if knee.kept == max(values) or all(p.verdict == "keeps" for p in policy.points):
             return f"up to {over_value(report, max(values))}, the last value tried"
@@ -104,7 +104,7 @@ def knees(report: OverReport) -> FilledTable:
             f"$ per {PER:,}", lambda r: r.last.cost_per_call_usd if r.last else None, USD, "cost_per_call"
         ),
     )
-    return Table("policy", columns).of({name: _Knee(report, p) for name, p in report.policies.items()})
+    return Table("policy", columns).fill({name: _Knee(report, p) for name, p in report.policies.items()})
 
 
 class _Point(NamedTuple):
@@ -128,7 +128,7 @@ def over_points(report: OverReport) -> FilledTable:
         Column("target", lambda r: _VERDICTS[r.at.verdict], key="verdict"),
         Column("state", lambda r: r.at.state),
     )
-    return Table("", columns).of(_Point(name, p) for name, of in report.policies.items() for p in of.points)
+    return Table("", columns).fill(_Point(name, p) for name, of in report.policies.items() for p in of.points)
 
 
 def over_setting(report: OverReport) -> str:

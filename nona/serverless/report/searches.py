@@ -115,7 +115,7 @@ def best_paths(explanation: Explanation, space: ConfigurationSpace) -> FilledTab
     columns.append(Column("time", lambda b: b.time_s, PRECISE))
     columns.append(Column(f"$ per {PER:,} calls", lambda b: PER * b.cost_usd, PLAIN))
     paths = zip(trace.paths, trace.cost_usd, trace.time_s, strict=True)
-    return Table("", tuple(columns)).of(_Best(rank, *path) for rank, path in enumerate(paths, start=1))
+    return Table("", tuple(columns)).fill(_Best(rank, *path) for rank, path in enumerate(paths, start=1))
 
 
 def _text_at(space: ConfigurationSpace, place: int, best: _Best) -> str:

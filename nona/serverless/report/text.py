@@ -65,7 +65,7 @@ class PolicyTable(Generic[R]):
     def filled(self, policies: Mapping[str, serverless.ServerlessPolicyResult]) -> FilledTable:
         """Its rows, none where no policy has it."""
         parts = ((name, self.of(policy)) for name, policy in policies.items())
-        return self.table.of({name: part for name, part in parts if part is not None})
+        return self.table.fill({name: part for name, part in parts if part is not None})
 
 
 PARTS: tuple[PolicyTable[Any], ...] = (
@@ -140,7 +140,7 @@ APPLICATIONS = Table[_Served](
 
 def applications(policies: Mapping[str, serverless.ServerlessPolicyResult]) -> FilledTable:
     """Each application under each policy."""
-    return APPLICATIONS.of(
+    return APPLICATIONS.fill(
         _Served(application, name, policy.applications[application])
         for application in next(iter(policies.values())).applications
         for name, policy in policies.items()
@@ -153,9 +153,9 @@ def serverless_text(report: serverless.ServerlessReport) -> str:
     lines = [
         serverless_finding(report).text,
         "",
-        CALLS.of(policies).text(),
+        CALLS.fill(policies).text(),
         "",
-        PLATFORM.of(policies).text(),
+        PLATFORM.fill(policies).text(),
         "",
         *_use_lines(policies),
         applications(policies).text(),
@@ -181,7 +181,7 @@ class _Under(NamedTuple):
 
 
 def _under(column: Column[serverless.ServerlessPolicyResult]) -> Column[_Under]:
-    return Column(column.heading, lambda r: column.of(r.outcome), column.kind)
+    return Column(column.heading, lambda r: column.value_of(r.outcome), column.kind)
 
 
 SHARING = Table[_Under](
@@ -203,7 +203,7 @@ def sharing_text(report: serverless.SharingReport) -> str:
     )
     setting = next(iter(report.sharing.values())).setting
     ways = setting.model_copy(update={"sharing": ", ".join(report.sharing)})
-    return f"{SHARING.of(rows).text()}\n\n{_setting(ways)}"
+    return f"{SHARING.fill(rows).text()}\n\n{_setting(ways)}"
 
 
 def _oracle_lines(oracle: serverless.Oracle | None) -> Iterator[str]:
@@ -255,7 +255,7 @@ def function_times(system: ServerlessSystem) -> FilledTable:
         Column("confirmed", lambda r: _confirmed(r.function)),
         Column("source", lambda r: r.function.source),
     )
-    return Table("", columns).of(
+    return Table("", columns).fill(
         _Timed(
             function,
             float(system.cpu_s[k, space.smallest]),

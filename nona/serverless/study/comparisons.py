@@ -3,7 +3,7 @@
 Whether a count *keeps* the target or *misses* it is said by the sequential test of
 :mod:`nona.core.verdict`; replications are added up to a bound, and what is then still open does not keep
 it. More nodes need not help, as they spread warm containers and inputs; so the counts next to the one found
-are looked at as well, see :func:`nona.core.least.least`.
+are looked at as well, see :func:`nona.core.count_search.smallest_count`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypedDict, Unpack
 
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
+from nona.core.count_search import BESIDE, nested_search, smallest_count
 from nona.core.errors import ScenarioError
 from nona.core.experiments import do_nothing, kept_pool
-from nona.core.least import BESIDE, asking, least
 from nona.queries.sweeps.numbers import number_named
 from nona.queries.sweeps.run import Hear
 from nona.scenario.lookup import Sources
@@ -56,10 +56,10 @@ def ways_for(scenario: Scenario | None = None) -> tuple[str, ...]:
     >>> ways_for()
     ('mig-counter', 'mig-geometry', 'mps', 'time-slicing')
     """
-    free = [way.name for way in WAYS.values() if not way.fixed_layout]
+    free = [way.name for way in SHARING_MODES.values() if not way.fixed_layout]
     if scenario is None or not all(group.mig for group in scenario.cluster.servers):
         return tuple(free)
-    return (*free, *(way.name for way in WAYS.values() if way.fixed_layout))
+    return (*free, *(way.name for way in SHARING_MODES.values() if way.fixed_layout))
 
 
 def compare_sharing(
@@ -131,11 +131,11 @@ def nodes_needed(
     setting = serverless.NodesSetting(calls=asked.calls, seed=scenario.seed, name=scenario.name)
 
     def report() -> serverless.NodesReport:
-        return serverless.NodesReport.like(asked, policies=dict(answers), setting=setting)
+        return serverless.NodesReport.from_fields(asked, policies=dict(answers), setting=setting)
 
     def tried(point: serverless.OverPoint) -> serverless.TriedNodes:
         system = prepare_serverless(number.set(scenario, point.value), sources)
-        return serverless.TriedNodes.like(
+        return serverless.TriedNodes.from_fields(
             point,
             nodes=int(point.value),
             usd_hour=cluster_usd_hour(system),
@@ -147,7 +147,7 @@ def nodes_needed(
             yield from search.point(nodes)
             return search.points[nodes].verdict == "keeps"
 
-        count = yield from asking(least(asked.most, now, beside=BESIDE), keeps)
+        count = yield from nested_search(smallest_count(asked.most, now, beside=BESIDE), keeps)
         every = {n: tried(search.points[n]) for n in sorted(search.points)}
         answers[search.policy] = serverless.NodesFor(
             found=None if count is None else every[count], tried=tuple(every.values())

@@ -17,7 +17,7 @@ from nona.cluster.hardware.executor import ExecutorClass, make_executor_class
 from nona.cluster.hardware.mig import board
 from nona.cluster.sharing.pool import BatchConfiguration
 from nona.core.errors import CostError, GraphError
-from nona.core.text import listed
+from nona.core.text import join_words
 from nona.models.contraction.contracted import ContractedGraph
 from nona.models.contraction.rules import DEFAULT_RULE, contract
 from nona.models.cost.costing import cost_graph
@@ -78,7 +78,7 @@ class FunctionBook:
         if not names:
             return None
         return (
-            f"Times of {listed(names)} are modelled: those on an A100, carried over to {gpu} by peak and "
+            f"Times of {join_words(names)} are modelled: those on an A100, carried over to {gpu} by peak and "
             f"bandwidth; a profile of {gpu} replaces them"
         )
 

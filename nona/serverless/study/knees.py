@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
+from nona.core.count_search import edge, nested_search
 from nona.core.document import Verdict
 from nona.core.errors import ScenarioError
 from nona.core.experiments import do_nothing, kept_pool
-from nona.core.least import asking, edge
 from nona.core.options import Options
 from nona.core.points import Missing, PointCache
 from nona.core.statistics import Interval, mean_interval
-from nona.core.verdict import HitCounts, TestResult, counted, estimate_of, looks_of, verdict
+from nona.core.verdict import HitCounts, TestResult, estimate_of, hit_counts, looks_of, verdict
 from nona.queries.sweeps.bench import check_request
 from nona.queries.sweeps.numbers import LOAD, Number, number_named
 from nona.queries.sweeps.run import Hear
@@ -101,7 +101,7 @@ Seen = tuple[Replication, ...]  # of one policy at one value
 
 
 def _counts(seen: Seen, target: float) -> HitCounts:
-    return counted([run.ratios for run in seen], target)
+    return hit_counts([run.ratios for run in seen], target)
 
 
 def _is_overloaded(run: Replication) -> bool:
@@ -220,7 +220,7 @@ class PolicySearch:
 
         span = self.settings.values[-1] - self.settings.values[0]
         halved = edge(inside, outside, between(self.number.unit, span, self.settings.close))
-        inside, _ = yield from asking(halved, is_inside)
+        inside, _ = yield from nested_search(halved, is_inside)
         return inside
 
 
@@ -278,7 +278,7 @@ class KneePoints:
             going = []
             for search, look in wanted:
                 with suppress(StopIteration):
-                    seen = self._points.of((look.policy, look.value))
+                    seen = self._points.runs((look.policy, look.value))
                     going.append((search, search.send(seen)))
             wanted = going
 
@@ -363,7 +363,7 @@ def policies_over(
     searches = [PolicySearch(settings, number, policy) for policy in settings.schedulers]
 
     def report() -> OverReport:
-        return OverReport.like(
+        return OverReport.from_fields(
             settings,
             key=number.key,
             label=number.label,

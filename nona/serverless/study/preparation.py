@@ -8,7 +8,7 @@ from nona.cluster.hardware.cluster import ServerGroup
 from nona.cluster.hardware.device import find_device, user_devices
 from nona.cluster.hardware.mig import board, parse_layout
 from nona.cluster.sharing.pool import Invoker
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.errors import ScenarioError
 from nona.models.cost.measured import MeasuredTable, read_measured
 from nona.models.cost.options import CostOptions
@@ -164,7 +164,7 @@ def _check_gpus(scenario: Scenario, spec: ServerlessSpec) -> None:
             f"cluster.servers: {' and '.join(gpus)} differ in speed, and the times of functions hold for one "
             "kind of GPU; keep one kind, and compare the kinds as scenarios of their own."
         )
-    if not WAYS.find(spec.sharing.mode).oversubscribes:
+    if not SHARING_MODES.find(spec.sharing.mode).oversubscribes:
         problems += [
             f"serverless.sharing.mode: {spec.sharing.mode!r} cuts a GPU by MIG, which {gpu} does not have; "
             "use mps or time-slicing."

@@ -12,7 +12,7 @@ import numpy as np
 
 from nona.cluster.hardware.mig import board
 from nona.cluster.sharing.pool import Invoker
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.options import Options
 from nona.core.output_files import write_job_table, write_text
 from nona.core.statistics import level_with
@@ -106,7 +106,7 @@ def may_start_cold(system: ServerlessSystem) -> bool:
     if memory is not None and warm * sum(memory.container_bytes) > min(memory.node_bytes):
         return True
     space, sharing = system.space, system.sharing
-    times = sharing.oversubscription if WAYS.find(sharing.mode).oversubscribes else 1.0
+    times = sharing.oversubscription if SHARING_MODES.find(sharing.mode).oversubscribes else 1.0
     at_once = [
         min(n.vcpus // int(space.vcpus.min()), int(times * n.gpus * n.vgpus) // int(space.vgpus.min()))
         for n in system.invokers
@@ -235,7 +235,7 @@ def report_of(result: ServerlessResult) -> ServerlessReport:
         for name, runs in result.records.items()
         if result.summaries[name].state != "overloaded"
     }
-    return ServerlessReport.like(
+    return ServerlessReport.from_fields(
         result,
         policies=result.summaries,
         checks=checks,
@@ -313,7 +313,7 @@ def serverless_outcome(scenario: Scenario, result: ServerlessResult, date: str) 
 
 def _node(node: Invoker) -> LayoutNode:
     memory = board(node.board).memory_slices if node.board else node.vgpus
-    return LayoutNode.like(node, memory=memory)
+    return LayoutNode.from_fields(node, memory=memory)
 
 
 def write_serverless(folder: Path, result: ServerlessResult) -> None:

@@ -172,7 +172,7 @@ def measure_elastic(system: ElasticSystem, records: ElasticRecords) -> ElasticOu
         link_share=float(records.link_gpu_s.sum()) / used,
         replications=1,
         jobs=tuple(
-            ElasticJobOutcome.like(
+            ElasticJobOutcome.from_fields(
                 job,
                 application=job.application.name,
                 jct_s=float(records.jct_s[n]),

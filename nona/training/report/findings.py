@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nona.core.tables import amount_text, mean_text, or_dash, share_text
-from nona.core.text import Finding, counted, not_clear
+from nona.core.text import Finding, count_text, not_clear
 from nona.core.units import format_number
 from nona.scenario.training import TrainingSpec
 from nona.training import results as result_training
@@ -73,10 +73,10 @@ def jobs_text(spec: TrainingSpec) -> str:
     if spec.trace is not None:
         return f"training jobs of {spec.trace}"
     if spec.generate is not None:
-        return counted(spec.generate.jobs, "training job")
+        return count_text(spec.generate.jobs, "training job")
     training = sum(job.kind == "training" for job in spec.jobs)
     others = len(spec.jobs) - training
-    return counted(training, "training job") + (f" + {counted(others, 'other')}" if others else "")
+    return count_text(training, "training job") + (f" + {count_text(others, 'other')}" if others else "")
 
 
 AGNOSTIC = "-agnostic"

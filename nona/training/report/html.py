@@ -22,7 +22,7 @@ from nona.core.html.pieces import (
     section,
     table,
 )
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.training.elastic.results import ElasticReport
 from nona.training.report import findings
 from nona.training.report.figures import elastic_style
@@ -56,7 +56,7 @@ def training_html(about: About, report: TrainingReport | ElasticReport, notes: S
         "training",
         report,
         {
-            "Size": f"{counted(setting.jobs, 'job')}, {counted(setting.replications, 'replication')}",
+            "Size": f"{count_text(setting.jobs, 'job')}, {count_text(setting.replications, 'replication')}",
             "GPUs": ", ".join(f"{count} {gpu}" for gpu, count in setting.gpus.items()),
         },
         [bullets(warnings, "bad"), _costs(report)],
@@ -72,8 +72,8 @@ def _elastic_html(about: About, report: ElasticReport, notes: Sequence[str]) -> 
     setting = report.setting
     runs = max((p.replications for p in report.policies.values()), default=0)
     facts = {
-        "Size": f"{counted(setting.jobs, 'job')}, {counted(runs, 'replication')}",
-        "GPUs": f"{setting.nodes * setting.gpus} on {counted(setting.nodes, 'node')}",
+        "Size": f"{count_text(setting.jobs, 'job')}, {count_text(runs, 'replication')}",
+        "GPUs": f"{setting.nodes * setting.gpus} on {count_text(setting.nodes, 'node')}",
         "Profiles": setting.profiles,
     }
     return _document(about, "elastic training", report, facts, [], [], notes)
@@ -108,7 +108,7 @@ def _document(
             section(
                 "What was run, and its self-checks",
                 *map(paragraph, [setting_text(report.setting), *notes]),
-                table(CHECKS.of(report.checks), "In every run of every policy"),
+                table(CHECKS.fill(report.checks), "In every run of every policy"),
                 bullets(report.failed_checks, "bad"),
             ),
             section("Limits", bullets(ELASTIC_LIMITS if elastic else LIMITS)),

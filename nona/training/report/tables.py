@@ -97,8 +97,8 @@ MORE = (
 def policies(report: training.TrainingReport | ElasticReport) -> FilledTable:
     """All figures of each policy."""
     if isinstance(report, ElasticReport):
-        return ELASTIC.of(report.policies)
-    return IN_ROUNDS.of(report.policies)
+        return ELASTIC.fill(report.policies)
+    return IN_ROUNDS.fill(report.policies)
 
 
 class _Team(NamedTuple):
@@ -144,7 +144,7 @@ def teams(outcomes: Mapping[str, training.TrainingPolicyResult]) -> FilledTable:
         for name, p in outcomes.items()
         for team in dict.fromkeys(j.entity for j in p.measured)
     ]
-    return TEAMS.of(rows if len({row.name for row in rows}) > 1 else ())
+    return TEAMS.fill(rows if len({row.name for row in rows}) > 1 else ())
 
 
 DISTURBANCES = Table[training.ExtensionFindings](
@@ -163,7 +163,7 @@ def disturbances(outcomes: Mapping[str, training.TrainingPolicyResult]) -> Fille
     """Time lost to failures and moves in the first replication; none where neither costs anything."""
     effects = {n: p.extensions for n, p in outcomes.items() if p.extensions is not None}
     lost = any(e.failures or e.checkpoint_s or e.move_s for e in effects.values())
-    return DISTURBANCES.of(effects if lost else {})
+    return DISTURBANCES.fill(effects if lost else {})
 
 
 class _Job(NamedTuple):
@@ -211,7 +211,7 @@ def jobs(outcomes: Sequence[training.JobOutcome]) -> FilledTable:
     """Return the jobs of the first replication; kind and team where jobs differ in them."""
     alike = ("kind", "entity", "measured")
     differs = frozenset(key for key in alike if len({getattr(job, key) for job in outcomes}) > 1)
-    return JOBS.of(_Job(job, differs) for job in outcomes)
+    return JOBS.fill(_Job(job, differs) for job in outcomes)
 
 
 class _Priority(NamedTuple):
@@ -238,7 +238,7 @@ PRIORITIES = Table[_Priority](
 def priorities(rows: Sequence[training.PriorityRow], names: Sequence[str]) -> FilledTable:
     """Each job, or pair, on each type of GPU in a round, the highest priority first."""
     ordered = sorted(rows, key=lambda r: (r.gpu, -r.priority, r.jobs))
-    return PRIORITIES.of(_Priority(r, " + ".join(names[j] for j in r.jobs)) for r in ordered)
+    return PRIORITIES.fill(_Priority(r, " + ".join(names[j] for j in r.jobs)) for r in ordered)
 
 
 class _More(NamedTuple):
@@ -272,7 +272,7 @@ ONE_MORE = Table[_More](
 
 def one_more(report: training.OneMoreReport) -> FilledTable:
     """Return the cluster as it is, and with one more GPU of each type."""
-    return ONE_MORE.of(_More(row, report) for row in (report.base, *report.rows))
+    return ONE_MORE.fill(_More(row, report) for row in (report.base, *report.rows))
 
 
 ELASTIC_JOBS = Table[ElasticJobOutcome](
@@ -321,7 +321,7 @@ def changes(trace: ElasticTrace, job: int) -> FilledTable:
         *(replace(c, decides=k < 2) for k, c in enumerate(why)),
         Column("jobs that share or wait", lambda c: c.others),
     )
-    return Table("", columns).of(_changes(trace, moves))
+    return Table("", columns).fill(_changes(trace, moves))
 
 
 def _changes(trace: ElasticTrace, moves: Sequence[ElasticMove]) -> Iterator[_Change]:

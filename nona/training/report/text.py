@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from nona.core.tables import COUNT, SHARE, Column, Kind, Table, share_text, time_text
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.core.units import format_time
 from nona.training import results as training
 from nona.training.elastic.results import ElasticLink, ElasticReport, ElasticSetting
@@ -40,7 +40,7 @@ def allocation_text(report: training.AllocateReport) -> str:
     )
     lines = [
         f"{report.policy}: share of time on each type of GPU",
-        Table("", columns).of(report.allocation).text(),
+        Table("", columns).fill(report.allocation).text(),
     ]
     if report.objective is not None:
         gap = "" if report.gap is None else f" (bound {report.bound:.6g}, gap {report.gap:.1e})"
@@ -83,7 +83,7 @@ def setting_text(of: training.TrainingSetting | ElasticSetting) -> str:
     window = "" if last - first + 1 == of.jobs else f", {first} to {last} measured"
     return (
         f"{of.name}: {of.jobs} jobs{window} on {gpus}; rounds of {of.round_s:g} s, "
-        f"answers at least {of.reallocation_s:g} s apart; {counted(of.replications, 'replication')}, "
+        f"answers at least {of.reallocation_s:g} s apart; {count_text(of.replications, 'replication')}, "
         f"seed {of.seed}."
     )
 
@@ -95,10 +95,11 @@ def _elastic_setting(of: ElasticSetting) -> str:
         else ""
     )
     linked = f"; {_link_text(of.link)}" if of.link else ""
-    nodes = f"{counted(of.nodes, 'node')} with {counted(of.gpus, 'GPU')}"
+    nodes = f"{count_text(of.nodes, 'node')} with {count_text(of.gpus, 'GPU')}"
     return (
-        f"Workload {of.workload} at load {of.load:g}: {counted(of.jobs, 'job')} on {nodes}{linked}; ticks of "
-        f"{of.tick_s} s, restarts of {of.restart_s} s{slowed}; seed {of.seed}. Profiles: {of.profiles}."
+        f"Workload {of.workload} at load {of.load:g}: {count_text(of.jobs, 'job')} on {nodes}{linked}; "
+        f"ticks of {of.tick_s} s, restarts of {of.restart_s} s{slowed}; seed {of.seed}. "
+        f"Profiles: {of.profiles}."
     )
 
 
@@ -132,8 +133,8 @@ def switches_text(report: training.SwitchesReport) -> str:
     """Format the mean JCT under each setting, and its increase over the one with all switches off."""
     return "\n".join(
         [
-            f"{report.scenario}: {counted(report.replications, 'replication')}, the same jobs everywhere",
-            SWITCHES.of(report.rows).text(),
+            f"{report.scenario}: {count_text(report.replications, 'replication')}, the same jobs everywhere",
+            SWITCHES.fill(report.rows).text(),
             *(f"failed check: {line}" for line in report.failed_checks),
         ]
     )
@@ -158,5 +159,5 @@ def checkpoint_text(report: training.CheckpointReport) -> str:
     return (
         f"{report.scenario}: a checkpoint takes {format_time(report.checkpoint_s)}, a restart "
         f"{format_time(report.restart_s)}; simulated over {report.replications} × {report.failures:,} "
-        f"failures, the same for all intervals\n{CHECKPOINTS.of(report.rows).text()}"
+        f"failures, the same for all intervals\n{CHECKPOINTS.fill(report.rows).text()}"
     )

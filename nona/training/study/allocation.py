@@ -85,7 +85,7 @@ def report_of(
         if len(row) == 1 or shares.any()
     ]
     rates = throughputs(problem, allocation)
-    return AllocateReport.like(
+    return AllocateReport.from_fields(
         allocation,
         policy=policy.name,
         allocation=tuple(rows),

@@ -205,7 +205,7 @@ def _setting(request: ElasticRequest, jobs: int, names: Sequence[str]) -> Elasti
         "jobs": jobs,
         "options": {n: {**ELASTIC[n].defaults, **request.options.get(n, {})} for n in names},
         "link": link
-        and ElasticLink.like(
+        and ElasticLink.from_fields(
             link.network, background=link.background, mean_bytes=link.mean_bytes, scv=link.scv
         ),
     }

@@ -94,7 +94,7 @@ def _setting(
     throughputs: str,
 ) -> result_training.TrainingSetting:
     system = systems[0]
-    return result_training.TrainingSetting.like(
+    return result_training.TrainingSetting.from_fields(
         system,
         name=scenario.name,
         jobs=len(system.jobs),

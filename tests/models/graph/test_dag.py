@@ -11,7 +11,7 @@ from sizes import examples
 from nona.core.errors import GraphError
 from nona.models.decomposition import VIRTUAL, Decomposition, decompose, immediate_dominators
 from nona.models.graph import blocks
-from nona.models.graph.dag import Dag, knots_of, transitive_reduction
+from nona.models.graph.dag import Dag, strongly_connected_components, transitive_reduction
 from nona.models.graph.model import Edge, ModelGraph, Operator, find_cycle
 from nona.scenario.sample_files import load_sample
 
@@ -101,8 +101,10 @@ def test_cycles_and_knots(n, arcs):
     assert bool(cycle) != nx.is_directed_acyclic_graph(graph)
     assert all(arc in arcs for arc in zip(cycle, cycle[1:] + cycle[:1], strict=True))
     groups = {}
-    for node, knot in knots_of(Dag.from_edges(n, [(u, v) for u, v in arcs if u != v])).items():
-        groups.setdefault(knot, set()).add(node)
+    for node, component in strongly_connected_components(
+        Dag.from_edges(n, [(u, v) for u, v in arcs if u != v])
+    ).items():
+        groups.setdefault(component, set()).add(node)
     wanted = {frozenset(c) for c in nx.strongly_connected_components(graph) if len(c) > 1}
     assert {frozenset(g) for g in groups.values()} == wanted
 

@@ -28,7 +28,7 @@ def solved(request):
     placement = place(study, on_better=search.add)
     outcome = placement_outcome(study, placement, "2026-01-01")
     shown = working(study.system, placement, study.scenario.labels)
-    return SolvedPlacement.like(outcome, working=shown, steps=search.steps)
+    return SolvedPlacement.from_fields(outcome, working=shown, steps=search.steps)
 
 
 def test_a_placement_survives_its_json_and_an_unknown_key_is_refused(solved):

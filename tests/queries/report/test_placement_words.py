@@ -187,7 +187,7 @@ def test_words_rows_and_html_say_the_numbers_of_every_class(told_report):
     for name, row in told_report.class_shares.items():
         for kind, share in row.items():
             assert (shown[name][kind] == "–") == (share < 1e-6)
-    copies = {r["model"]: r["replicas"] for r in tables.REPLICAS.of(told_report.memory.models).texts()}
+    copies = {r["model"]: r["replicas"] for r in tables.REPLICAS.fill(told_report.memory.models).texts()}
     for name, row in told_report.class_shares.items():
         held = sum(c.executors for c in classes if row[c.executor_class] > 0)
         assert copies[name] == f"{held:,}"

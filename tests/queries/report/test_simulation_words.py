@@ -117,7 +117,7 @@ def test_how_sure_beside_theory_without_formula_and_without_steady_state():
     assert abs(local.error) < 1e-3
     assert local.little_s == pytest.approx(0.022, rel=0.02)
     assert spread.jct_s.mean == pytest.approx(0.032)
-    table = sure.SURENESS.of(rows).texts()
+    table = sure.SURENESS.fill(rows).texts()
     assert (table[0]["predicted"], table[0]["idle bound"]) == ("22 ms", "14 ms")
     assert sure.provenance_lines(outcome.models) == [
         "slides_example on a100-40gb: 100 % given (taken as stated); given for any device, by definition."
@@ -128,7 +128,7 @@ def test_how_sure_beside_theory_without_formula_and_without_steady_state():
     rows = sure.sureness_rows(found, {"b": None}, 0.005)
     assert [r.prediction for r in rows] == ["none", "overloaded"]
     assert (rows[1].load, rows[1].bottleneck) == (1.25, "link")
-    assert sure.SURENESS.of(rows).texts()[0]["predicted"] == "no prediction"
+    assert sure.SURENESS.fill(rows).texts()[0]["predicted"] == "no prediction"
 
 
 @examples(60)

@@ -59,7 +59,7 @@ def sweep():
         number="load", values=values, schedulers=schedulers, jobs=30, replications=2, edges=False
     )
     swept = study_sweep(scenario, request, engine="simpy")
-    return SweepOutcome.like(swept, settings=request, about=about(prepare(scenario), ""))
+    return SweepOutcome.from_fields(swept, settings=request, about=about(prepare(scenario), ""))
 
 
 def capacity():

@@ -14,7 +14,7 @@ from nona.app.widgets.downloads import Download, Files, file_stem, frame_files, 
 from nona.app.widgets.fields import acting, listed, one_of, plain
 from nona.app.widgets.policy_choice import pick_entries, policy_entries
 from nona.app.widgets.results import chart, show_finding, table
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.language.report.figures import (
     cache_figure,
     goodput_figure,
@@ -47,7 +47,7 @@ def _summary(scenario: Scenario) -> Sequence[str]:
     size = scenario.simulation
     return [
         listed([r.name for r in scenario.routers]),
-        f"{counted(size.jobs, 'request')} × {counted(size.replications, 'run')}",
+        f"{count_text(size.jobs, 'request')} × {count_text(size.replications, 'run')}",
         f"seed {scenario.seed}",
     ]
 

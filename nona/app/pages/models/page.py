@@ -13,7 +13,7 @@ from nona.app.session.state import AppState
 from nona.app.widgets.fields import acting, label_text, nearest, plain, selector, show_error, whole
 from nona.core.errors import NonaError, reasons
 from nona.core.foreign import MOST_MODEL_BYTES
-from nona.core.text import listed
+from nona.core.text import join_words
 from nona.models.graph.model import MissingDimensions, usual_sizes
 from nona.models.graph.registry import READERS
 from nona.scenario.provenance import runs_as
@@ -185,7 +185,7 @@ def sizes_of_one(symbols: Mapping[str, int]) -> str:
     ones = [name for name in ones if not name.endswith("[0]")]
     if not ones:
         return ""
-    what = f"Size {ones[0]} is 1" if len(ones) == 1 else f"Sizes {listed(ones)} are 1"
+    what = f"Size {ones[0]} is 1" if len(ones) == 1 else f"Sizes {join_words(ones)} are 1"
     return f"{what}: the times are those of so small an input. Give what your inputs have."
 
 

@@ -235,4 +235,4 @@ def money_fields(state: AppState) -> None:
         "*recollected*: from memory."
     )
     alt = "Shipped prices with their dates and sources"
-    table(PRICE_LIST.of(listed_prices(_kind(state))), "plan-prices", alt, name="prices")
+    table(PRICE_LIST.fill(listed_prices(_kind(state))), "plan-prices", alt, name="prices")

@@ -138,7 +138,7 @@ def _detail(state: AppState, report: PlanReport, mark: str, option: PlanOption) 
             )
         if option.shares:
             alt = "Share within the SLO and p99 of every model on this option"
-            table(plan_options.MODELS.of(option.models), "plan-models", alt)
+            table(plan_options.MODELS.fill(option.models), "plan-models", alt)
             st.caption(
                 "The interval of each share by itself. The limits of a verdict are wider: they allow for "
                 "bursts of late jobs and for every look at the runs."

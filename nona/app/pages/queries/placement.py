@@ -110,7 +110,7 @@ def _link_section(report: PlacementReport) -> None:
     st.subheader("Where messages wait")
     alt = "Predicted wait of a mean message at each link on its path"
     titled(link_waits_figure(links), text.link_finding(links), "link-waits", alt)
-    table(tables.LINKS.of(links), "link-waits-table", "Predicted waits at the links of each role")
+    table(tables.LINKS.fill(links), "link-waits-table", "Predicted waits at the links of each role")
     st.caption(
         "Modelled: each link by itself, first come first served, background included; the bars add up to "
         "the mean wait of a message."
@@ -136,7 +136,7 @@ def _servers_section(report: PlacementReport) -> None:
             "it held all models."
         )
         table(
-            tables.REPLICAS.of(report.memory.models),
+            tables.REPLICAS.fill(report.memory.models),
             "replicas",
             "Weights of each model, and how many executors hold them",
         )
@@ -226,7 +226,7 @@ def _gain(state: AppState, data: SolvedPlacement) -> None:
         "Parallelism is the time of all operators one after the other over that of the longest chain: what "
         "splitting one query could save if transfers and waits cost nothing."
     )
-    table(tables.FACTS.of(data.models), "gain", "Parallelism of each model")
+    table(tables.FACTS.fill(data.models), "gain", "Parallelism of each model")
 
 
 def _answer(state: AppState, data: SolvedPlacement) -> None:
@@ -306,4 +306,4 @@ def engines_section(state: AppState) -> None:
         st.caption(
             f"Step times are off by up to {worst}; lines by as much at low rates, by more at high ones."
         )
-    table(SIZES.of(curves), "engine-sizes-table", "Each size of engines: its fastest token, what it serves")
+    table(SIZES.fill(curves), "engine-sizes-table", "Each size of engines: its fastest token, what it serves")

@@ -24,7 +24,7 @@ from nona.app.widgets.fields import label_text, listed, plain, selector
 from nona.app.widgets.policy_choice import option_popover, pick_entries
 from nona.core.errors import NonaError
 from nona.core.tables import share_text
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.queries.placement.fixed import PRESETS
 from nona.queries.report.findings import shortest
 from nona.queries.report.html import simulation_html
@@ -205,7 +205,7 @@ def _summary(scenario: Scenario) -> list[str]:
     size = scenario.simulation
     return [
         listed([s.name for s in scenario.schedulers]),
-        f"{counted(size.jobs, 'job')} × {counted(size.replications, 'run')}",
+        f"{count_text(size.jobs, 'job')} × {count_text(size.replications, 'run')}",
         "" if size.precision is None else f"to {share_text(size.precision, 1)}",
         f"seed {scenario.seed}",
     ]

@@ -66,7 +66,7 @@ def _answer(state: AppState, data: HoldsOutcome) -> None:
     ended_early(data.ended_early_s)
     _sentences(data)
     alt = "Each target with what the cluster gives, and the verdict"
-    table(HELD.of(data.report.targets), "holds-targets", alt, "does_it_hold")
+    table(HELD.fill(data.report.targets), "holds-targets", alt, "does_it_hold")
     missed = data.report.option.verdict == "misses"
     other = " Under another scheduler it may hold." if missed else ""
     st.caption(plain(f"{holds_note(data.report)}{other} Version {data.about.hash}."))

@@ -14,7 +14,7 @@ from nona.app.session.state import AppState, Kept
 from nona.app.widgets.fields import choose_one, plain
 from nona.app.widgets.results import chart, table
 from nona.core.figures import dots_figure
-from nona.core.text import listed
+from nona.core.text import join_words
 from nona.core.units import duration, format_time
 from nona.models.report import provenance_text
 from nona.queries.chart_data import SimulationOutcome, WarmupSeries
@@ -111,7 +111,7 @@ def notes(data: SimulationOutcome) -> None:
         *(f"{line[0].upper()}{line[1:]}." for line in lines),
         _checks_text(report),
     ]
-    st.caption("  \n".join(plain(line) for line in paragraphs), help=listed(list(report.checks)))
+    st.caption("  \n".join(plain(line) for line in paragraphs), help=join_words(list(report.checks)))
 
 
 def _checks_text(report: SimulationReport) -> str:
@@ -137,7 +137,7 @@ def _differences_panel(differences: Differences) -> None:
         "Paired difference of each scheduler's mean JCT with its 95 % interval",
     )
     alt = f"Paired differences from {baseline}"
-    table(tables.DIFFERENCES.of(rows), "differences", alt, f"differences_from_{baseline}")
+    table(tables.DIFFERENCES.fill(rows), "differences", alt, f"differences_from_{baseline}")
     st.caption(
         "Each at 95 %, paired by replication (by job if there is only one). Pairing saves: how many times "
         "as many replications independent random numbers would need for the same interval."
@@ -156,7 +156,7 @@ def _sure_tab(state: AppState, data: SimulatedRun) -> None:
         "forest",
         "For each scheduler the formula's prediction, the simulated mean with its interval, Little's law",
     )
-    table(uncertainty.SURENESS.of(rows), "sureness", "How sure each mean is", "how_sure")
+    table(uncertainty.SURENESS.fill(rows), "sureness", "How sure each mean is", "how_sure")
     if data.off:
         off_text = off_lines(data.off)[0]
         st.markdown(f"**{plain(off_text[0].upper() + off_text[1:])}.**")
@@ -286,8 +286,8 @@ def early_text(data: SimulatedRun, after_s: float) -> str:
     after = f"The simulation was cancelled after {duration(after_s)}"
     text = f"{after}; the figures are those of the replications that had ended"
     if some:
-        text += f" (of {wanted}: {listed(some)})"
-    return f"{text}.{f' No replication of {listed(none)} had ended.' if none else ''}"
+        text += f" (of {wanted}: {join_words(some)})"
+    return f"{text}.{f' No replication of {join_words(none)} had ended.' if none else ''}"
 
 
 def answer(state: AppState, run: Kept) -> None:

@@ -15,7 +15,7 @@ from nona.app.widgets.fields import one_of, plain
 from nona.app.widgets.results import picture, show_finding, table
 from nona.core.document import Document
 from nona.core.figures import scheduler_style
-from nona.core.text import Finding, listed, verb
+from nona.core.text import Finding, join_words, verb
 from nona.queries.chart_data import LiveLines, LiveRun
 from nona.queries.report.comparison import baseline, baseline_headline, changes, pairing
 from nona.queries.report.figures import dumbbell_figure
@@ -88,7 +88,7 @@ def _not_drawn(schedulers: Sequence[str], drawn: Sequence[str]) -> str:
     others = [name for name in schedulers if name not in drawn]
     if not others:
         return ""
-    where = f"{listed(others)} {verb(others)} only in the tables of the result"
+    where = f"{join_words(others)} {verb(others)} only in the tables of the result"
     return f"More than {MOST_DRAWN} lines cannot be told apart: {where}."
 
 

@@ -24,7 +24,7 @@ from nona.app.widgets.downloads import download_button
 from nona.app.widgets.fields import choose_one, one_of, plain, show_error, unbroken
 from nona.app.widgets.results import picture, table
 from nona.core.errors import NonaError
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.queries.sweeps.figures import grid_figure, sweep_figure, views
 from nona.queries.sweeps.findings import (
     at_value,
@@ -138,7 +138,7 @@ def _answer(state: AppState, report: SweepOutcome | GridOutcome) -> None:
     _files(report)
     runs = report if isinstance(report, SweepOutcome) else report.rows[0].sweep if report.rows else None
     if runs is not None:
-        count = f"{counted(runs.replications, 'run')} of {runs.jobs:,} jobs per point"
+        count = f"{count_text(runs.replications, 'run')} of {runs.jobs:,} jobs per point"
         st.caption(plain(f"{count}. {engine_text(runs.engine)} {report.seconds:.1f} s on the clock."))
 
 

@@ -17,7 +17,7 @@ from nona.app.session.state import AppState
 from nona.app.widgets.fields import acting, selector, whole
 from nona.app.widgets.policy_choice import kept_schedulers
 from nona.core.errors import NonaError
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.core.units import format_number
 from nona.queries.family import SIMULATED
 from nona.queries.report.workloads import Offered
@@ -216,7 +216,7 @@ def sweep_controls(state: AppState) -> None:
 
 def _size_text(state: AppState) -> str:
     count, runs = len(_schedulers(state)), _replications(state)
-    size = f"{counted(count, 'scheduler')}, {counted(runs, 'run')} of {_jobs(state):,} jobs"
+    size = f"{count_text(count, 'scheduler')}, {count_text(runs, 'run')} of {_jobs(state):,} jobs"
     return f"{size}, target {target_text(_target(state))}"
 
 

@@ -204,7 +204,7 @@ def _picture(cluster: Cluster) -> None:
         stages_figure(stages), key="stages", alt="Capacity of all links of each stage on a message's path"
     )
     with right:
-        table(STAGES.of(stages), "link-table", "Links of each stage and their capacity")
+        table(STAGES.fill(stages), "link-table", "Links of each stage and their capacity")
 
 
 def busiest_links_panel(loads: Sequence[LinkLoad]) -> None:
@@ -249,7 +249,7 @@ def device_table(state: AppState) -> None:
     own: dict[str, Device] = {}
     with suppress(NonaError):
         own = user_devices(state.scenario.cluster.devices)
-    rows = DEVICES.of([*{**devices(), **own}.values()])
+    rows = DEVICES.fill([*{**devices(), **own}.values()])
     table(rows, "devices", "All known devices with their figures and sources")
 
 

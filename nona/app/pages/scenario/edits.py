@@ -16,7 +16,7 @@ from nona.app.widgets.fields import plain
 from nona.cluster.hardware.device import find_device, links, user_devices
 from nona.cluster.hardware.mig import maximal_layouts, parse_layout
 from nona.core.errors import NonaError
-from nona.core.text import counted, listed
+from nona.core.text import count_text, join_words
 from nona.core.units import quantity_text
 from nona.scenario.opening import edited, without_row
 
@@ -74,7 +74,7 @@ def _add_row(state: AppState, model: str) -> None:
         row["symbols"] = state.symbols[model]
     add_entry(state, ("workload",), row)
     if not state.notice:
-        rows = counted(len(state.scenario.workload), "row")
+        rows = count_text(len(state.scenario.workload), "row")
         state.tell(
             f"{model} was added to the workload, which now has {rows}.", "scenario", "Open the scenario"
         )
@@ -100,8 +100,8 @@ def remove_row(state: AppState, index: int) -> None:
     followers = [label for label, row in rows if row.after == scenario.labels[index]]
     if followers:
         state.notice = (
-            f"Requests of {listed(followers)} follow the queries of {scenario.labels[index]}, which stays: "
-            "first choose other arrivals for them, under Language models."
+            f"Requests of {join_words(followers)} follow the queries of {scenario.labels[index]}, "
+            "which stays: first choose other arrivals for them, under Language models."
         )
         return
     become(state, without_row(scenario, index), f"removing {scenario.labels[index]}", ("workload",))

@@ -22,7 +22,7 @@ from nona.app.widgets.fields import button, field_error, plain, selector, stored
 from nona.app.widgets.results import picture
 from nona.core.errors import NonaError, ScenarioError
 from nona.core.tables import share_text
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.core.units import format_size, format_time
 from nona.language.formula import predict
 from nona.language.gpu import requests_that_fit
@@ -107,7 +107,7 @@ def _fits(study: LanguageStudy, number: int) -> str:
         if row.model == engine.model:
             tokens = round(float(row.lengths.tokens.sum(axis=1).mean()))
             fitting = requests_that_fit(engine.blocks, tokens)
-            counts.append(f"{counted(fitting, 'request')} of {row.name} ({tokens:,} tokens each)")
+            counts.append(f"{count_text(fitting, 'request')} of {row.name} ({tokens:,} tokens each)")
     return f"Its cache holds at a time {' or '.join(counts)}." if counts else "No row asks for its model."
 
 
@@ -117,7 +117,8 @@ def _steps_text(facts: EngineFacts) -> str:
     alone = format_time(steps.times.seconds(1, 1024, 0, 0.0))
     return (
         f"Step times {steps.provenance}{error} ({steps.source}): {alone} for a token of an answer behind "
-        f"1,024 tokens. {format_size(facts.memory.weights)} of weights on each of {counted(facts.tp, 'GPU')}."
+        f"1,024 tokens. {format_size(facts.memory.weights)} of weights on each of "
+        f"{count_text(facts.tp, 'GPU')}."
     )
 
 

@@ -11,7 +11,7 @@ from nona.app.session.state import AppState
 from nona.app.tasks.desk import WaysAsked
 from nona.app.widgets.fields import plain, share_to_keep, show_error, whole
 from nona.app.widgets.results import chart, picture, table
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.errors import NonaError
 from nona.core.figures import dots_figure
 from nona.queries.sweeps.numbers import LOAD, Number
@@ -232,7 +232,7 @@ def _sharing_answer(state: AppState, data: WaysReport) -> None:
         alt = "Cost of 1,000 calls under each way of sharing, with 95 % intervals"
         chart(figure, "Cost", "way-costs", alt)
     table(way_table(ways), "serverless-ways", "Every way of sharing with its figures")
-    st.caption(" ".join(f"{w.title}: {w.about}." for w in WAYS.values() if w.name in ways))
+    st.caption(" ".join(f"{w.title}: {w.about}." for w in SHARING_MODES.values() if w.name in ways))
 
 
 def over_charts(report: OverReport, key: str) -> None:

@@ -13,9 +13,9 @@ from nona.app.session.editing import PlacePath, ScenarioText
 from nona.app.session.state import AppState
 from nona.app.widgets.fields import listed, plain
 from nona.app.widgets.policy_choice import option_popover, pick_entries, policy_entries
-from nona.cluster.sharing.registry import WAYS
+from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.errors import NonaError
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.planning.servers import cost_note
 from nona.scenario.schema import Scenario
 from nona.scenario.words import words
@@ -194,16 +194,16 @@ def summary(scenario: Scenario) -> list[str]:
         listed([p.name for p in spec.policies]),
         "each row's SLO" if slo == ROWS else f"{slo} SLO",
         "each row's rate" if load == ROWS else f"{load} load",
-        WAYS.find(spec.sharing.mode).title,
-        counted(scenario.cluster.servers[0].count, "node"),
-        f"{size.jobs:,} calls × {counted(size.replications, 'run')}",
+        SHARING_MODES.find(spec.sharing.mode).title,
+        count_text(scenario.cluster.servers[0].count, "node"),
+        f"{size.jobs:,} calls × {count_text(size.replications, 'run')}",
         f"seed {scenario.seed}",
     ]
 
 
 def _mode_asks(state: AppState) -> bool:
     spec = state.scenario.serverless
-    way = None if spec is None else WAYS.find(spec.sharing.mode)
+    way = None if spec is None else SHARING_MODES.find(spec.sharing.mode)
     return way is not None and (bool(way.asks) or way.fixed_layout)
 
 
@@ -211,7 +211,7 @@ def _mode_fields(state: AppState) -> None:
     spec = state.scenario.serverless
     if spec is None:
         return
-    way = WAYS.find(spec.sharing.mode)
+    way = SHARING_MODES.find(spec.sharing.mode)
     fields(state, f"{PART}.sharing", "reconfiguration oversubscription interference")
     if way.fixed_layout:
         with st.container():

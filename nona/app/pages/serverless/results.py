@@ -14,8 +14,8 @@ from nona.app.widgets import fields as choose
 from nona.app.widgets.downloads import Files, file_stem, kept_files, reports
 from nona.app.widgets.fields import plain
 from nona.app.widgets.results import chart, table, tiles
-from nona.cluster.sharing.registry import WAYS
-from nona.core.text import counted
+from nona.cluster.sharing.registry import SHARING_MODES
+from nona.core.text import count_text
 from nona.core.units import duration
 from nona.planning.servers import cost_note
 from nona.queries.study.exports import TRACE
@@ -56,9 +56,9 @@ def layouts_tab(state: AppState, data: ServerlessOutcome) -> None:
         "Hatched at the left of a batch: slice creation, container start, input transfer. "
         + (
             "Crossed: free memory slices that no MIG profile could cover given those held."
-            if WAYS.find(mode).sets_up
+            if SHARING_MODES.find(mode).sets_up
             else "Slices need legal places, and can be stranded, only with sharing by "
-            f"{' or '.join(f'“{w.title}”' for w in WAYS.values() if w.sets_up)}."
+            f"{' or '.join(f'“{w.title}”' for w in SHARING_MODES.values() if w.sets_up)}."
         )
     )
 
@@ -76,7 +76,7 @@ class _Shown:
 
 
 def _gpu(rows: Sequence[DrawnBatch], of: _Shown) -> None:
-    way, node = WAYS.find(of.mode), of.node
+    way, node = SHARING_MODES.find(of.mode), of.node
     cells = max([node.memory if way.sliced else node.vgpus, *(r.high for r in rows)])
     until_s = max((r.to_s for r in rows), default=0.0)
     lost = stranded_spans(rows, node.board, until_s) if way.sets_up else []
@@ -126,7 +126,7 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
     tiles(_tiles(report))
     st.caption(plain(cost_note(scenario_of(data))))
     alt = "Every policy: hits, costs, latencies, misses, cold starts, searches"
-    table(POLICIES.of(report.policies), "serverless-policies", alt)
+    table(POLICIES.fill(report.policies), "serverless-policies", alt)
     _use(report)
     if report.oracle is not None:
         least = findings.dollars(report.oracle.cost_per_call_usd)
@@ -192,7 +192,8 @@ def _checks(report: ServerlessReport) -> None:
         return
     setting = report.setting
     st.caption(
-        f"{counted(setting.replications, 'run')} of {setting.calls:,} calls under each policy, simulated in "
+        f"{count_text(setting.replications, 'run')} of {setting.calls:,} calls under each policy, "
+        "simulated in "
         f"{duration(report.seconds)}; {len(checks)} self-checks of the records passed."
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from nona.app.widgets.components import Node, Points, PolicyLine, curves, el, panel, policies_panel
 from nona.core.figures import PALETTE, scheduler_style
 from nona.core.registry import ChartStyle
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.core.units import format_number
 from nona.training.elastic.results import ElasticHistory, ElasticLive
 from nona.training.report.figures import elastic_style, smooth
@@ -89,7 +89,7 @@ def _lanes(types: Mapping[str, int], stays: Sequence[Stay], start_s: float, end_
 
 
 def _more(hidden: int, noun: str) -> Node | None:
-    return el("div", "note", f"{counted(hidden, f'more {noun}')} not drawn") if hidden > 0 else None
+    return el("div", "note", f"{count_text(hidden, f'more {noun}')} not drawn") if hidden > 0 else None
 
 
 Given = Mapping[int, Sequence[tuple[int, int]]]
@@ -149,7 +149,7 @@ def _nodes_panel(nodes: int, gpus: int, given: Given, now: str) -> Node:
     return panel(
         "GPUs by job",
         now,
-        f"{counted(used, 'GPU')} run {counted(len(given), 'job')}, {wide} of them on several nodes.",
+        f"{count_text(used, 'GPU')} run {count_text(len(given), 'job')}, {wide} of them on several nodes.",
         el("div", "nodes", *drawn),
         _more(nodes - MOST_NODES, "node"),
     )

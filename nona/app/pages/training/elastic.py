@@ -23,7 +23,7 @@ from nona.app.widgets.results import chart, table
 from nona.app.widgets.terms import term
 from nona.core.errors import NonaError, reasons
 from nona.core.tables import share_text
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.core.units import format_bandwidth, format_number
 from nona.scenario.schema import Scenario
 from nona.scenario.training import ElasticSpec, ProfilesSpec
@@ -63,12 +63,12 @@ def _summary(scenario: Scenario) -> list[str]:
         return []
     return [
         jobs_text(part),
-        f"{counted(group.count, 'node')} with {counted(group.gpus, 'GPU')}",
+        f"{count_text(group.count, 'node')} with {count_text(group.gpus, 'GPU')}",
         listed([p.name for p in spec.policies]),
         f"ticks of {hours_text(spec.tick)}",
         f"interference {share_text(spec.interference)}" if spec.interference else "",
         _link_text(scenario) if spec.link else "",
-        counted(scenario.simulation.replications, "run"),
+        count_text(scenario.simulation.replications, "run"),
         f"seed {scenario.seed}",
     ]
 
@@ -247,7 +247,7 @@ def _jobs_tab(state: AppState, data: ElasticHistory) -> None:
     _changes(data, policy, number, outcome)
     st.markdown(f"**All jobs under {plain(policy)}**")
     alt = f"Every job of the first run under {policy}"
-    table(ELASTIC_JOBS.of(data.report.policies[policy].jobs), "elastic-jobs", alt)
+    table(ELASTIC_JOBS.fill(data.report.policies[policy].jobs), "elastic-jobs", alt)
 
 
 def _first(data: ElasticHistory, names: list[str]) -> list[str]:

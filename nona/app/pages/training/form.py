@@ -29,7 +29,7 @@ from nona.cluster.hardware.device import devices
 from nona.cluster.prices import Price, listed_prices
 from nona.core.errors import NonaError
 from nona.core.tables import of_mappings
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.planning.servers import cost_note
 from nona.scenario.opening import edited
 from nona.scenario.schema import Scenario
@@ -141,7 +141,7 @@ def _first_jobs(state: AppState) -> None:
     except NonaError as error:
         show_error(error)
         return
-    st.caption(f"{counted(len(jobs), 'job')}; the first ones:")
+    st.caption(f"{count_text(len(jobs), 'job')}; the first ones:")
     alt = "The first jobs of the file, with their GPUs, lengths and arrivals"
     rows = [
         {
@@ -381,10 +381,10 @@ def summary(scenario: Scenario) -> list[str]:
         "space sharing" if spec.space_sharing else "",
         "nodes fail" if spec.failures else "",
         "moves cost time" if spec.moves else "",
-        counted(len(spec.regions.groups), "region") if spec.regions else "",
+        count_text(len(spec.regions.groups), "region") if spec.regions else "",
         "users' estimates" if spec.estimates else "",
         "estimated pairs" if spec.estimator else "",
         f"rounds of {hours_text(spec.round)}",
-        counted(scenario.simulation.replications, "run"),
+        count_text(scenario.simulation.replications, "run"),
         f"seed {scenario.seed}",
     ]

@@ -18,7 +18,7 @@ from nona.app.widgets.results import chart, show_finding, table
 from nona.app.widgets.terms import term
 from nona.core.figures import dots_figure, scheduler_style
 from nona.core.registry import ChartStyle
-from nona.core.text import counted
+from nona.core.text import count_text
 from nona.core.units import duration
 from nona.training import results as training
 from nona.training.elastic.results import ElasticHistory, ElasticReport
@@ -32,7 +32,7 @@ def _policies_tab(state: AppState, data: training.TrainingOutcome) -> None:
     report = data.report
     for name, p in report.policies.items():
         if p.warnings:
-            more = f" {counted(len(p.warnings) - 1, 'more warning')} in the report (JSON)."
+            more = f" {count_text(len(p.warnings) - 1, 'more warning')} in the report (JSON)."
             warning = f"{name}: {p.warnings[0]}{more if len(p.warnings) > 1 else ''}"
             st.warning(plain(warning), icon=":material/warning:")
     chart(
@@ -229,7 +229,7 @@ def _explained(trace: training.PolicyTrace, data: training.TrainingOutcome) -> N
         return
     span = f"{findings.hours_text(explained.start_s)} to {findings.hours_text(explained.end_s)}"
     st.markdown(
-        f"**Round {explained.number}**, {plain(span)}: {counted(explained.running, 'job')} on GPUs, "
+        f"**Round {explained.number}**, {plain(span)}: {count_text(explained.running, 'job')} on GPUs, "
         f"{explained.waiting} waiting. On each type of GPU the highest priority π = X · W / τ goes first."
     )
     if not explained.priorities:
@@ -328,5 +328,5 @@ def checks(report: training.TrainingReport | ElasticReport, setting: str, after:
     """Say what was run, and which self-checks failed."""
     if report.failed_checks:
         st.error(f"Self-checks failed: {plain('; '.join(report.failed_checks))}.", icon=":material/error:")
-    passed = f"{counted(sum(report.checks.values()), 'self-check')} of the records passed"
+    passed = f"{count_text(sum(report.checks.values()), 'self-check')} of the records passed"
     st.caption(plain(f"{setting} Simulated in {duration(report.seconds)}; {passed}.{after}"))

@@ -81,16 +81,16 @@ def placement_report(system: System, placement: Placement, warning: str | None =
     if placement.simulated is None:
         raise PlacementError(f"Placement {placement.origin!r}: it is not simulated; simulate it first.")
     models = {
-        query.name: PlacedModel.like(
+        query.name: PlacedModel.from_fields(
             predicted, subgraphs=tuple(_subgraph(part, query.tasks.task_ids) for part in parts)
         )
         for query, parts, predicted in zip(
             system.queries, placement.queries, placement.prediction.queries, strict=True
         )
     }
-    return PlacementReport.like(
+    return PlacementReport.from_fields(
         placement,
-        predicted=PredictedMix.like(placement.prediction),
+        predicted=PredictedMix.from_fields(placement.prediction),
         models=models,
         class_shares=shares_report(system, placement),
         memory=memory_report(system, placement),
@@ -104,7 +104,7 @@ def _subgraph(placed: SubGraphPlacement, ids: Sequence[str]) -> PlacedSubgraph:
         root=None if subgraph.root == VIRTUAL else ids[subgraph.root],
         sink=None if subgraph.sink == VIRTUAL else ids[subgraph.sink],
         configurations=tuple(
-            PlacedConfiguration.like(
+            PlacedConfiguration.from_fields(
                 c, parts=tuple(tuple(ids[task] for task in part) for part in c.parts), probability=float(p)
             )
             for c, p in zip(placed.configurations, placed.probabilities, strict=True)

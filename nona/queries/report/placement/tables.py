@@ -71,7 +71,7 @@ def steps(made: Sequence[placement.SearchStep]) -> FilledTable:
         Column(word, _goal, kind, interval=True),
         Column("candidates so far", lambda s: s.candidates, COUNT),
     )
-    return Table("", columns).of(made)
+    return Table("", columns).fill(made)
 
 
 class _Class(NamedTuple):
@@ -98,7 +98,7 @@ CLASSES = Table[_Class](
 def classes(report: placement.PlacementReport) -> FilledTable:
     """Each executor class: number, load, wait, memory."""
     light = [name for name, model in report.memory.models.items() if not model.weight_bytes]
-    return CLASSES.of(
+    return CLASSES.fill(
         _Class(predicted, memory, _without_weights(report, memory.executor_class, light))
         for predicted, memory in zip(report.predicted.classes, report.memory.classes, strict=True)
     )
@@ -118,7 +118,7 @@ def class_shares(report: placement.PlacementReport) -> FilledTable:
 
     kinds = [c.executor_class for c in report.predicted.classes]
     rows = {name: dict(shares) for name, shares in report.class_shares.items()}
-    return Table("model", tuple(map(of, kinds))).of(rows if len(kinds) > 1 else {})
+    return Table("model", tuple(map(of, kinds))).fill(rows if len(kinds) > 1 else {})
 
 
 class _Timed(NamedTuple):
@@ -156,7 +156,7 @@ TIMES = Table[_Timed](
 def times(report: placement.PlacementReport) -> FilledTable:
     """Return the simulated completion times of each model, and the mean by formula."""
     pairs = zip(report.simulated.models.items(), report.models.values(), strict=True)
-    return TIMES.of({name: _Timed(own, formula) for (name, own), formula in pairs})
+    return TIMES.fill({name: _Timed(own, formula) for (name, own), formula in pairs})
 
 
 def _mean(report: placement.PlacementReport | None) -> Estimate | str:
@@ -179,7 +179,7 @@ COMPARISON = Table[placement.PlacementReport | None](
 
 def comparison(data: placement.PlacementOutcome) -> FilledTable:
     """Return the solved placement against local and spread: simulated, and by formula."""
-    return COMPARISON.of({"nona": data.nona, "local": data.local, "spread": data.spread})
+    return COMPARISON.fill({"nona": data.nona, "local": data.local, "spread": data.spread})
 
 
 class _Numbered(NamedTuple):
@@ -203,4 +203,4 @@ PATHS = Table[_Numbered](
 
 def paths(configurations: Sequence[placement.WorkingConfiguration]) -> FilledTable:
     """Return the longest path of each configuration in use."""
-    return PATHS.of(_Numbered(k, c) for k, c in enumerate(configurations, start=1))
+    return PATHS.fill(_Numbered(k, c) for k, c in enumerate(configurations, start=1))

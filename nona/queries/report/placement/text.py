@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nona.core.tables import percent_text, share_text, time_text
-from nona.core.text import counted, ordinal
+from nona.core.text import count_text, ordinal
 from nona.core.units import format_bandwidth, format_size, format_time
 from nona.queries.placement.results import (
     PlacedModel,
@@ -264,7 +264,7 @@ def best_so_far(search: SearchProgress) -> str:
     'Best of 7 candidates so far: mean JCT 90 ms (all local)'
     """
     last = search.steps[-1]
-    of = counted(max(search.candidates, last.candidates), "candidate")
+    of = count_text(max(search.candidates, last.candidates), "candidate")
     goal = f"{percent_text(last.late.mean)} late" if last.late else f"mean JCT {time_text(last.mean_s)}"
     return f"Best of {of} so far: {goal} ({origin_words(last)})"
 
@@ -306,7 +306,7 @@ def placement_text(report: PlacementReport) -> str:
     for name, model in report.models.items():
         own = report.simulated.models[name]
         missed = "" if own.misses is None else f", {percent_text(own.misses)} beyond {time_text(own.slo_s)}"
-        subgraphs = counted(len(model.subgraphs), "sub-graph")
+        subgraphs = count_text(len(model.subgraphs), "sub-graph")
         lines.append(
             f"{name}: mean {time_text(own.mean)}, p95 {time_text(own.p95)}{missed}; "
             f"by formula {time_text(model.jct_s)}; {subgraphs}"

@@ -1,8 +1,8 @@
 """The least count that keeps a target, and the edge between values: what plans, nodes and sweeps search by.
 
 A search is a generator: it yields the count or value that it wants judged next, is sent whether that keeps,
-and returns what it found. So one search can be driven alone (:func:`driven`), several side by side with
-their counts judged in parallel, and one inside another (:func:`asking`).
+and returns what it found. So one search can be driven alone (:func:`run_search`), several side by side with
+their counts judged in parallel, and one inside another (:func:`nested_search`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import TypeVar
 
 Search = Generator[int, bool, int | None]
 BESIDE = 2
-Asked = TypeVar("Asked")
+Question = TypeVar("Question")
 Answer = TypeVar("Answer")
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-def least(
+def smallest_count(
     most: int,
     start: int = 1,
     *,
@@ -34,30 +34,31 @@ def least(
     answer is settled, and none of the ``beside`` counts below it is. Nothing is said of counts further
     below that were not looked at.
 
-    >>> driven(least(100, 11), lambda n: n >= 10), driven(least(9, 3), lambda n: False)
-    (10, None)
-    >>> driven(least(100, beside=2), lambda n: n in (6, 8) or n >= 10)
+    >>> run_search(smallest_count(100, 11), lambda n: n >= 10)
+    10
+    >>> run_search(smallest_count(9, 3), lambda n: False)
+    >>> run_search(smallest_count(100, beside=2), lambda n: n in (6, 8) or n >= 10)
     10
     """
     kept: dict[int, bool] = {}
 
-    def asked(count: int) -> Generator[int, bool, bool]:
+    def judge(count: int) -> Generator[int, bool, bool]:
         if count not in kept:
             kept[count] = yield count
         return kept[count]
 
-    def settled(count: int) -> Generator[int, bool, bool]:
+    def is_settled(count: int) -> Generator[int, bool, bool]:
         for n in range(count, min(count + beside, most) + 1):
-            if not (yield from asked(n)):
+            if not (yield from judge(n)):
                 return False
         return True
 
-    answer = yield from _bracketed(asked, low, most, min(max(start, low + 1), most))
-    while answer is not None and not (yield from settled(answer)):
+    answer = yield from _bracketed(judge, low, most, min(max(start, low + 1), most))
+    while answer is not None and not (yield from is_settled(answer)):
         answer = answer + 1 if answer < most else None
     while answer is not None:
         for below in range(max(low + 1, answer - beside), answer):
-            if (yield from settled(below)):
+            if (yield from is_settled(below)):
                 answer = below
                 break
         else:
@@ -66,7 +67,7 @@ def least(
 
 
 def _bracketed(
-    asked: Callable[[int], Generator[int, bool, bool]],
+    judge: Callable[[int], Generator[int, bool, bool]],
     low: int,
     most: int,
     start: int,
@@ -75,9 +76,9 @@ def _bracketed(
     step, high = 1, start
     if high <= low:
         return None
-    if (yield from asked(high)):
+    if (yield from judge(high)):
         below = max(high - step, low)
-        while below > low and (yield from asked(below)):
+        while below > low and (yield from judge(below)):
             high, step = below, 2 * step
             below = max(high - step, low)
     else:
@@ -86,10 +87,10 @@ def _bracketed(
             if below == most:
                 return None
             high, step = min(below + step, most), 2 * step
-            if (yield from asked(high)):
+            if (yield from judge(high)):
                 break
             below = high
-    high, _ = yield from asking(edge(high, below, halfway), asked)
+    high, _ = yield from nested_search(edge(high, below, halfway), judge)
     return high
 
 
@@ -109,7 +110,7 @@ def edge(
     Yields the value ``between`` the two, lower one first, and is sent whether it is inside; ends where there
     is none between.
 
-    >>> driven(edge(9, 0, halfway), lambda n: n >= 4)
+    >>> run_search(edge(9, 0, halfway), lambda n: n >= 4)
     (4, 3)
     """
     while (value := between(min(inside, outside), max(inside, outside))) is not None:
@@ -120,28 +121,29 @@ def edge(
     return inside, outside
 
 
-Wanted = TypeVar("Wanted")
-Seen = TypeVar("Seen")
+InnerQuestion = TypeVar("InnerQuestion")
+InnerAnswer = TypeVar("InnerAnswer")
 
 
-def asking(
-    search: Generator[Asked, Answer, Found], ask: Callable[[Asked], Generator[Wanted, Seen, Answer]]
-) -> Generator[Wanted, Seen, Found]:
+def nested_search(
+    search: Generator[Question, Answer, Result],
+    ask: Callable[[Question], Generator[InnerQuestion, InnerAnswer, Answer]],
+) -> Generator[InnerQuestion, InnerAnswer, Result]:
     """One search whose every question is answered by another one."""
     try:
         wanted = next(search)
         while True:
             wanted = search.send((yield from ask(wanted)))
     except StopIteration as end:
-        result: Found = end.value
+        result: Result = end.value
         return result
 
 
-def driven(search: Generator[Asked, Answer, Found], answer: Callable[[Asked], Answer]) -> Found:
+def run_search(search: Generator[Question, Answer, Result], answer: Callable[[Question], Answer]) -> Result:
     """Run one search to its end; ``answer`` judges everything that it asks for.
 
     >>> asked = []
-    >>> driven(least(100, 11), lambda n: asked.append(n) or n >= 10), asked
+    >>> run_search(smallest_count(100, 11), lambda n: asked.append(n) or n >= 10), asked
     (10, [11, 10, 8, 9])
     """
     try:
@@ -149,5 +151,5 @@ def driven(search: Generator[Asked, Answer, Found], answer: Callable[[Asked], An
         while True:
             wanted = search.send(answer(wanted))
     except StopIteration as end:
-        result: Found = end.value
+        result: Result = end.value
         return result
