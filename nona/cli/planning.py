@@ -20,6 +20,7 @@ from nona.core.errors import NonaError, SimulationError
 from nona.core.foreign import MOST_BUNDLE_BYTES, read_file
 from nona.core.output_files import check_places, write_bytes, write_text
 from nona.core.tables import FilledTable, csv_bytes, parquet_bytes
+from nona.planning.candidates import CandidateProgress
 from nona.planning.holds import holds
 from nona.planning.html import plan_html
 from nona.planning.plan import PlanProgress, plan_outcome
@@ -30,7 +31,6 @@ from nona.planning.report_holds import holds_text
 from nona.planning.report_plan import day_of, tightest
 from nona.planning.report_plan_options import options, plan_text
 from nona.planning.results import CapacityReport, DeviceCapacity, PlanOption, PlanReport, ServerCount
-from nona.planning.trials import Ended
 from nona.queries.simulation.dask_pool import DaskPool
 from nona.queries.study.preparation import PreparedSystem, check_counted, prepare
 from nona.queries.study.shipped import now_text
@@ -109,12 +109,12 @@ def _counts(arguments: CapacityOptions, scenario: Scenario, report: PlanReport) 
 
 
 def _device(report: PlanReport, gpu: str, scheduler: str) -> DeviceCapacity:
-    chain = next((c for c in report.evidence if (c.gpu, c.scheduler) == (gpu, scheduler)), None)
+    series = next((c for c in report.evidence if (c.gpu, c.scheduler) == (gpu, scheduler)), None)
     options = {
         o.grown.count: o for o in report.options if o.grown and (o.grown.gpu, o.scheduler) == (gpu, scheduler)
     }
     tried = {count: _count(report, count, options[count]) for count in sorted(options)}
-    servers = chain.kept if chain else None
+    servers = series.kept if series else None
     return DeviceCapacity(
         gpu=gpu,
         scheduler=scheduler,
@@ -124,8 +124,8 @@ def _device(report: PlanReport, gpu: str, scheduler: str) -> DeviceCapacity:
         one_fewer=tried.get(servers - 1) if servers else None,
         cost=(options[servers].cost_per_hour or None) if servers else None,
         tried=tuple(tried.values()),
-        if_times_off=chain.if_times_off if chain else None,
-        finished=chain is not None,
+        if_times_off=series.if_times_off if series else None,
+        finished=series is not None,
     )
 
 
@@ -206,7 +206,9 @@ def _searched(
 
 
 def _pool(arguments: PlanOptions) -> RunPool | None:
-    return DaskPool(arguments.dask, lambda share, outcome: Ended(share)) if arguments.dask else None
+    return (
+        DaskPool(arguments.dask, lambda share, outcome: CandidateProgress(share)) if arguments.dask else None
+    )
 
 
 def _present(

@@ -105,7 +105,7 @@ def _options(
     option = shown[0][1]
     add_points(
         chart,
-        f"{option.way}, {option.verdict}",
+        f"{option.scheduler_text}, {option.verdict}",
         [_place(o) for _, o in shown],
         [_value(report, o, measure) for _, o in shown],
         replace(scheduler_style(option.scheduler), symbol=SYMBOLS[option.verdict]),
@@ -118,7 +118,7 @@ def _options(
 def _hover(report: PlanReport, option: PlanOption) -> str:
     budget = tightest(report.targets, option.shares)
     lines = [
-        f"{servers_text(option.servers)}, {option.way}",
+        f"{servers_text(option.servers)}, {option.scheduler_text}",
         f"{per_hour(option.cost_per_hour, report.currency)}: {option.verdict}",
         *([budget.text, budget.used_text] if budget else []),
     ]

@@ -11,13 +11,13 @@ from nona.cluster.prices import breaks_after
 from nona.core.document import UNKNOWN, Estimate, Verdict, number
 from nona.core.experiments import ProcessPool, do_nothing
 from nona.core.statistics import mean_interval
+from nona.planning.candidates import CandidateEvidence, ReplicationSummary, shares_of, verdicts_of
 from nona.planning.offers import Option, Target
 from nona.planning.plan import failures, headroom, loads_of
 from nona.planning.planner import PlanSearch, RunPool
 from nona.planning.question import PlanQuestion, entry_named, question_now, question_of
 from nona.planning.results import HeldTarget, HoldsReport, PlanFailure
 from nona.planning.servers import with_prices
-from nona.planning.trials import ReplicationSummary, TrialEvidence, shares_of, verdicts_of
 from nona.planning.written import option_row
 from nona.queries.simulation.collected import RELATIVE_ERROR
 from nona.scenario.lookup import Sources
@@ -75,10 +75,10 @@ def holds(
         )
 
     def follow(first: float, last: float, before: str = "", factor: float | None = None) -> None:
-        def tell(share: float, text: str) -> None:
+        def report_progress(share: float, text: str) -> None:
             on_report(report(factor), first + (last - first) * share, f"{before}{text}")
 
-        planner.follow(tell)
+        planner.follow(report_progress)
 
     follow(0.0, 0.5)
     while left := planner.undecided(option):
@@ -103,7 +103,7 @@ def _question(
     return question, counts, priced
 
 
-def _targets(question: PlanQuestion, evidence: TrialEvidence) -> tuple[HeldTarget, ...]:
+def _targets(question: PlanQuestion, evidence: CandidateEvidence) -> tuple[HeldTarget, ...]:
     shares = shares_of(question, evidence) or (UNKNOWN,) * len(question.targets)
     return tuple(
         _target(question, target, share, verdict, evidence)
@@ -114,10 +114,10 @@ def _targets(question: PlanQuestion, evidence: TrialEvidence) -> tuple[HeldTarge
 
 
 def _target(
-    question: PlanQuestion, target: Target, share: Estimate, verdict: Verdict, evidence: TrialEvidence
+    question: PlanQuestion, target: Target, share: Estimate, verdict: Verdict, evidence: CandidateEvidence
 ) -> HeldTarget:
     of_mean = target.share is None
-    time_s = share if of_mean else _time_s(target.model, target.asked, evidence.seen)
+    time_s = share if of_mean else _time_s(target.model, target.asked, evidence.summaries)
     return HeldTarget(
         target=target.planned(question.scenario.labels[target.model]),
         share=UNKNOWN if of_mean else share,

@@ -53,7 +53,7 @@ def plan_html(data: PlanOutcome) -> str:
                 "Evidence",
                 paragraph(plan_options.evidence_text(report)),
                 table(
-                    plan_options.chains(report),
+                    plan_options.series_table(report),
                     "Counts that were ruled out, missed and kept, for each kind of cluster",
                 ),
             ),

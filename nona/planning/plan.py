@@ -15,9 +15,10 @@ from nona.core.errors import ScenarioError
 from nona.core.experiments import ProcessPool, do_nothing
 from nona.models.times_report import LEVEL
 from nona.planning import written as planning_written
-from nona.planning.chains import ChainKey, OfferSeries, with_count
+from nona.planning.candidates import CandidateEvidence, PlanCandidate, excluded_evidence, models_of, shares_of
+from nona.planning.offer_series import OfferSeries, SeriesKey, with_count
 from nona.planning.offers import Option
-from nona.planning.planner import PlanSearch, RunPool, Tell
+from nona.planning.planner import OnProgress, PlanSearch, RunPool
 from nona.planning.question import MILLE, losses, question_now, question_of, same_option
 from nona.planning.results import (
     CountRange,
@@ -28,7 +29,6 @@ from nona.planning.results import (
     PlanReport,
     PlanWeek,
 )
-from nona.planning.trials import PlanCandidate, TrialEvidence, models_of, ruled_out, shares_of
 from nona.planning.week import WeekProfile, schedule_hours
 from nona.queries.study.facts import about
 from nona.queries.study.preparation import PreparedSystem
@@ -55,8 +55,7 @@ class PlanProgress:
         the ``present`` cluster; then what is asked of the answer: its ``headroom``, what ``failures`` leave,
         and the ``week``.
     ``last``: what was looked at last, with its verdict.
-    ``settled``, ``of``: kinds of cluster of which nothing is left to look at, and all that are known to be
-        looked at.
+    ``settled``, ``of``: kinds of cluster whose search has ended, and all that are known to be searched.
     ``share``: a guess of how much of the next one, or of a later stage, is done.
     """
 
@@ -82,7 +81,7 @@ class PlanProgress:
 
     @property
     def whole(self) -> float:
-        """A guess of the share that is done: nobody knows how many runs a verdict takes.
+        """A guess of the share that is done: the number of runs of a verdict is not known ahead.
 
         >>> PlanProgress("search", "", 1, 3, 0.5).whole, PlanProgress("week", share=0.5).whole
         (0.35, 0.95)
@@ -112,7 +111,7 @@ def headroom(planner: PlanSearch, option: Option) -> float:
         (evidence,) = judged(planner, [PlanCandidate(option, load)])
         return evidence.verdict == "keeps"
 
-    now = planner.of(option).verdict == "keeps"
+    now = planner.evidence_on(option).verdict == "keeps"
     low, high = (MILLE, _ruled_out(planner, option)) if now else (0, MILLE)
     predicted, _ = run_search(
         edge(1, high, halfway), lambda load: planner.prediction.margin(option, load) >= 1
@@ -147,23 +146,25 @@ def _ruled_out(planner: PlanSearch, option: Option) -> int:
     return MOST_LOAD * MILLE if full_at is None else max(MILLE + 1, math.ceil(MILLE * full_at))
 
 
-def judged(planner: PlanSearch, trials: Sequence[PlanCandidate]) -> list[TrialEvidence]:
-    """Look at these trials until each verdict stands or looks are used up; return the evidence."""
-    for trial in trials:
-        excluded = planner.bounds.excluded(trial.option, trial.load)
-        if trial not in planner.known and excluded is not None:
-            planner.known[trial] = ruled_out(excluded)
+def judged(planner: PlanSearch, candidates: Sequence[PlanCandidate]) -> list[CandidateEvidence]:
+    """Look at these candidates until each verdict stands or looks are used up; return the evidence."""
+    for candidate in candidates:
+        excluded = planner.bounds.excluded(candidate.option, candidate.load)
+        if candidate not in planner.known and excluded is not None:
+            planner.known[candidate] = excluded_evidence(excluded)
     most = _most_runs(planner)
     while True:
-        left = [t for t in trials if not planner.decided(planner.known.get(t, TrialEvidence()), most)]
+        left = [
+            t for t in candidates if not planner.is_decided(planner.known.get(t, CandidateEvidence()), most)
+        ]
         if not left:
-            return [planner.known[t] for t in trials]
+            return [planner.known[t] for t in candidates]
         planner.look(left)
 
 
 def _most_runs(planner: PlanSearch) -> int:
-    """Replications of a trial: one nearer to its targets than the answer is not decided by fewer than it."""
-    own = 0 if planner.best is None else len(planner.of(planner.best).seen)
+    """Return the replications of a candidate: near its targets it gets no fewer than the answer."""
+    own = 0 if planner.best is None else len(planner.evidence_on(planner.best).summaries)
     return min(max(MOST_RUNS, min(2 * own, LIMIT)), planner.question.spec.replications)
 
 
@@ -171,7 +172,7 @@ def loads_of(planner: PlanSearch, option: Option) -> tuple[PlanLoad, ...]:
     """Return the factors that were looked at, ascending."""
     rate = planning_written.queries_per_s(planner.bounds)
     rows = sorted(
-        ((t.load, k) for t, k in planner.known.items() if t.option == option and k.seen),
+        ((t.load, k) for t, k in planner.known.items() if t.option == option and k.summaries),
         key=lambda pair: pair[0],
     )
     return tuple(
@@ -183,7 +184,7 @@ def loads_of(planner: PlanSearch, option: Option) -> tuple[PlanLoad, ...]:
                 planner.question, option, evidence.moved, rate * load / MILLE
             ),
             shares=shares_of(planner.question, evidence),
-            replications=len(evidence.seen),
+            replications=len(evidence.summaries),
         )
         for load, evidence in rows
     )
@@ -216,13 +217,13 @@ class Present:
         question, counts = question_now(planner.question, asked)
         self.planner = PlanSearch(question, planner.pool, planner.check)
         self._whole = planner
-        options = [Option(counts, s) for s in range(len(question.ways))]
+        options = [Option(counts, s) for s in range(len(question.schedulers))]
         self._options = sorted(options, key=lambda o: -self.planner.prediction.margin(o))
         """One for each scheduler, those with the best prediction first."""
 
     def predicted(self) -> PlanOption:
         """Return the row before any run."""
-        return planning_written.option_row(self.planner, self._options[0], TrialEvidence())
+        return planning_written.option_row(self.planner, self._options[0], CandidateEvidence())
 
     def judged(self) -> PlanOption:
         """Return the row under the first scheduler that keeps; without one under the best by verdict."""
@@ -233,7 +234,7 @@ class Present:
                 break
         return min(rows, key=lambda row: ("keeps", "open", "misses").index(row.verdict))
 
-    def _known(self, option: Option) -> TrialEvidence:
+    def _known(self, option: Option) -> CandidateEvidence:
         """Return the evidence of the search if this is one of its options, else that of own runs."""
         own = same_option(self._whole.question, self.planner.question, option)
         if own is not None and own in self._whole.asked and not self._whole.undecided(own):
@@ -339,14 +340,14 @@ def plan(
     planner = PlanSearch(question, pool, check)
     written = planning_written.PlanReports(planner)
 
-    def begin(stage: PlanStage, of: PlanSearch = planner) -> Tell:
-        def tell(share: float, last: str) -> None:
-            progress = PlanProgress(stage, last, len(planner.settled), planner.chains_known, share)
+    def begin(stage: PlanStage, of: PlanSearch = planner) -> OnProgress:
+        def report_progress(share: float, last: str) -> None:
+            progress = PlanProgress(stage, last, len(planner.searched), planner.series_known, share)
             on_table(written.report(), progress)
 
-        of.follow(tell)
-        tell(0.0, "")
-        return tell
+        of.follow(report_progress)
+        report_progress(0.0, "")
+        return report_progress
 
     present = _present(planner, scenario)
     if present is not None:
@@ -378,28 +379,31 @@ def plan(
 RANGED = 32  # runs, at most, of an option with times that are off
 
 
-def _if_times_off(planner: PlanSearch, tell: Tell) -> dict[ChainKey, CountRange]:
+def _if_times_off(planner: PlanSearch, report_progress: OnProgress) -> dict[SeriesKey, CountRange]:
     """Return the fewest servers with all modelled times at either end of their intervals."""
-    kept = {s.chain: s.found for s in planner.settled if s.found is not None}
-    low, high = (_counts_if_off(planner, kept, times, tell) for times in ("short", "long"))
+    kept = {s.series: s.found for s in planner.searched if s.found is not None}
+    low, high = (_counts_if_off(planner, kept, times, report_progress) for times in ("short", "long"))
     return {key: CountRange(low=low[key], high=high[key], level=LEVEL) for key in low}
 
 
 def _counts_if_off(
-    planner: PlanSearch, kept: Mapping[OfferSeries, int], times: Literal["short", "long"], tell: Tell
-) -> dict[ChainKey, int | None]:
+    planner: PlanSearch,
+    kept: Mapping[OfferSeries, int],
+    times: Literal["short", "long"],
+    report_progress: OnProgress,
+) -> dict[SeriesKey, int | None]:
     """Return the result of the same search with other times; empty where no time is modelled."""
     question = planner.question
     runs = min(RANGED, question.spec.replications)
     spec = question.spec.model_copy(update={"replications": runs})
     off = PlanSearch(replace(question, times=times, spec=spec), planner.pool, planner.check)
-    off.follow(lambda share, last: tell(0.0, f"{times} times, {last}"))
+    off.follow(lambda share, last: report_progress(0.0, f"{times} times, {last}"))
     if np.array_equal(off.bounds.work(Option(())), planner.bounds.work(Option(()))):
         return {}
     guesses = {c.key: _scaled(planner, off, c.option(count), count) for c, count in kept.items()}
     off.pure = [replace(c, guess=guesses[c.key]) for c in off.pure if c.key in guesses]
     off.search()
-    return {s.chain.key: s.found for s in off.settled}
+    return {s.series.key: s.found for s in off.searched}
 
 
 def _scaled(planner: PlanSearch, off: PlanSearch, option: Option, count: int) -> int:

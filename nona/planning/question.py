@@ -43,7 +43,7 @@ class PlannedScheduler:
 class PlanQuestion:
     """All that a plan depends on; ``targets`` all hold at once.
 
-    ``scenario`` has the traffic of the profile's peak. The scheduler of an option is one of ``ways``.
+    ``scenario`` has the traffic of the profile's peak. The scheduler of an option is one of ``schedulers``.
     ``stay``: servers of each offer that every option has; ``growing``: the offers of which it has more.
     ``times``: those of which tasks are taken.
     """
@@ -53,7 +53,7 @@ class PlanQuestion:
     spec: PlanSpec
     targets: tuple[Target, ...]
     offers: tuple[Offer, ...]
-    ways: tuple[PlannedScheduler, ...]
+    schedulers: tuple[PlannedScheduler, ...]
     stay: tuple[int, ...]
     growing: tuple[int, ...]
     profile: WeekProfile | None = None
@@ -88,11 +88,11 @@ class PlanQuestion:
         now = self.scenario.cluster
         if self.spec.group is not None:
             groups += tuple(group for group in now.servers if group.engine is not None)
-        way = self.ways[option.scheduler]
-        changed = _batched(self.scenario, way.batches).model_copy(
+        planned = self.schedulers[option.scheduler]
+        changed = _batched(self.scenario, planned.batches).model_copy(
             update={
                 "cluster": now.model_copy(update={"servers": groups}),
-                "schedulers": (way.scheduler,),
+                "schedulers": (planned.scheduler,),
                 "plan": None,
             }
         )
@@ -132,7 +132,7 @@ def question_of(scenario: Scenario, sources: Sources) -> PlanQuestion:
         spec=spec,
         targets=_targets(scenario, spec),
         offers=offers,
-        ways=tuple(PlannedScheduler(s, b) for s in spec.schedulers for b in spec.batches or (None,)),
+        schedulers=tuple(PlannedScheduler(s, b) for s in spec.schedulers for b in spec.batches or (None,)),
         stay=stay,
         growing=growing,
         profile=profile,
@@ -237,11 +237,13 @@ def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[Target, ...]:
 def question_now(question: PlanQuestion, asked: Scenario) -> tuple[PlanQuestion, tuple[int, ...]]:
     """Return the question with the cluster of ``asked`` alone on offer, and its servers of each kind."""
     servers = servers_now(asked)
-    ways = tuple(
-        PlannedScheduler(w.scheduler) for w in question.ways if w.batches == question.ways[0].batches
+    schedulers = tuple(
+        PlannedScheduler(w.scheduler)
+        for w in question.schedulers
+        if w.batches == question.schedulers[0].batches
     )
     stay, growing = (0,) * len(servers), tuple(range(len(servers)))
-    now = replace(question, offers=tuple(servers), ways=ways, stay=stay, growing=growing)
+    now = replace(question, offers=tuple(servers), schedulers=schedulers, stay=stay, growing=growing)
     return now, tuple(servers.values())
 
 
@@ -253,10 +255,10 @@ def same_option(question: PlanQuestion, now: PlanQuestion, option: Option) -> Op
         if place is None:
             return None
         counts[place] = count
-    way = now.ways[option.scheduler]
-    if way not in question.ways:
+    planned = now.schedulers[option.scheduler]
+    if planned not in question.schedulers:
         return None
-    return Option(tuple(counts), question.ways.index(way))
+    return Option(tuple(counts), question.schedulers.index(planned))
 
 
 def opened(scenario: Scenario, option: PlanOption) -> Scenario:

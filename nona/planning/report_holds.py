@@ -57,13 +57,13 @@ def _tightest(report: HoldsReport) -> str:
     target, label = tightest.target, "Still to decide" if tightest.verdict == "open" else "Tightest"
     bound, time = time_text(target.within_s), mean_text(tightest.time_s, format_time)
     if target.share is None:
-        told = f"{target.model} mean {time} of {bound}"
+        result = f"{target.model} mean {time} of {bound}"
     elif tightest.time_s.mean is None:
         kept = mean_text(tightest.share, partial(kept_text, goal=target.share))
-        told = f"{kept} of {target.model} within {bound}, of p{100 * target.share:.6g} asked"
+        result = f"{kept} of {target.model} within {bound}, of p{100 * target.share:.6g} asked"
     else:
-        told = f"{target.model} p{100 * target.share:.6g} {time} of {bound}"
-    return f"{label}: {told}; {_budget(tightest)}."
+        result = f"{target.model} p{100 * target.share:.6g} {time} of {bound}"
+    return f"{label}: {result}; {_budget(tightest)}."
 
 
 def _budget(held: HeldTarget) -> str:

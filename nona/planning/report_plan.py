@@ -18,11 +18,11 @@ from nona.planning.offers import gpu_text
 from nona.planning.results import (
     CountRange,
     PlanAnswer,
-    PlanChain,
     PlanLoad,
     PlanOption,
     PlanOutcome,
     PlanReport,
+    PlanSeries,
     PlanServers,
     PlanTarget,
     PlanWeek,
@@ -211,7 +211,7 @@ def plan_finding(report: PlanReport, today: date | None = None) -> Finding:
     if answer is None or best is None:
         return Finding(_nothing(report), bad=True)
     begin = "Buy" if report.complete else "So far the cheapest that keeps all targets:"
-    what = f"{servers_text(best.servers)} under {best.way}"
+    what = f"{servers_text(best.servers)} under {best.scheduler_text}"
     used = tightest(report.targets, best.shares)
     facts = ["" if used is None else used.text, _borne(report, answer, today), _survived(report)]
     seen = "; ".join(fact for fact in facts if fact)
@@ -224,7 +224,7 @@ def plan_finding(report: PlanReport, today: date | None = None) -> Finding:
 def _at_its_price(report: PlanReport, best: PlanOption) -> str:
     """Other options that were seen to keep at the price of the answer; empty without any."""
     same = [
-        f"{servers_text(o.servers)} under {o.way}"
+        f"{servers_text(o.servers)} under {o.scheduler_text}"
         for o in report.options
         if o is not best and o.verdict == "keeps" and math.isclose(o.cost_per_hour, best.cost_per_hour)
     ]
@@ -261,10 +261,10 @@ def present_text(report: PlanReport) -> str:
     begin = f"The present cluster, {servers_text(now.servers)} at {price},"
     if now.by == "prediction":
         likely = "keep" if (now.predicted or 0) >= 1 else "miss"
-        return f"{begin} is {MARKS['prediction']} to {likely} the targets under {now.way}."
+        return f"{begin} is {MARKS['prediction']} to {likely} the targets under {now.scheduler_text}."
     if now.verdict == "keeps":
-        return f"{begin} keeps all targets under {now.way}."
-    why = f"under {now.way}: {why_text(now)}."
+        return f"{begin} keeps all targets under {now.scheduler_text}."
+    why = f"under {now.scheduler_text}: {why_text(now)}."
     if now.verdict == "open":
         return f"{begin} is still open {why}"
     several = len({o.scheduler for o in report.options}) > 1
@@ -282,7 +282,7 @@ def _cheaper(report: PlanReport) -> str:
     if count:
         are = verb(report.cheaper_open)
         first = min((report.options[i] for i in report.cheaper_open), key=lambda o: o.cost_per_hour)
-        may = f"{servers_text(first.servers)} under {first.way} may do, {_seen(report, first)}"
+        may = f"{servers_text(first.servers)} under {first.scheduler_text} may do, {_seen(report, first)}"
         decide = f" {needed_text(first)}" if first.needed else ""
         cheaper = count_text(count, "cheaper option")
         return f"{cheaper} {are} still open at {sure}: {may}; all others miss.{decide}"
@@ -315,7 +315,7 @@ def _predicted(report: PlanReport) -> str:
     if likely is None:
         return "No run has ended yet; no option is predicted to keep all targets."
     price = per_hour(likely.cost_per_hour, report.currency)
-    what = f"{servers_text(likely.servers)} under {likely.way} at {price}"
+    what = f"{servers_text(likely.servers)} under {likely.scheduler_text} at {price}"
     return f"No run has ended yet; {MARKS['prediction']} as the cheapest that keeps all targets: {what}."
 
 
@@ -327,53 +327,60 @@ def _counts(report: PlanReport, today: date | None) -> Finding:
         needed = _needed(report, others, why=True) or "No count is known yet."
         return Finding(needed if report.complete else f"The search is not complete. {needed}", bad=True)
     unfinished = "" if report.complete else "The search is not complete: fewer may do. "
-    chain = next((c for c in report.evidence if _is_answer(c, best)), None)
+    series = next((c for c in report.evidence if _is_answer(c, best)), None)
     stay = [s for s in best.servers if s != best.grown]
     beside = f" beside {servers_text(stay)}" if stay else ""
-    off = f" ({range_text(chain.if_times_off)} {USUAL})" if chain and chain.if_times_off else ""
+    off = f" ({range_text(series.if_times_off)} {USUAL})" if series and series.if_times_off else ""
     one = best.grown.count == 1
     keeps = (
         ("seems" if one else "seem") + " to keep" if best.verdict == "open" else "keeps" if one else "keep"
     )
     facts = [_seen(report, best), _one_fewer(report, best), _borne(report, answer, today), _survived(report)]
-    lead = f"Under {best.way}, {servers_text([best.grown])}{beside} {keeps} all targets{off}"
+    lead = f"Under {best.scheduler_text}, {servers_text([best.grown])}{beside} {keeps} all targets{off}"
     rest = _needed(report, others)
     if report.complete and not others:
-        rest = f"This is the answer for {best.way} alone: another scheduler may need more, or fewer."
+        rest = (
+            f"This is the answer for {best.scheduler_text} alone: another scheduler may need more, or fewer."
+        )
     seen, *further = (fact for fact in facts if fact)
     sentences = [*(f"{fact[0].upper()}{fact[1:]}." for fact in further), f"{unfinished}{rest}"]
     number = f"{best.grown.count:,}", "Servers", "The fewest of the group that is counted."
     return Finding(f"{lead}: {seen}.", " ".join(sentences).strip(), *number)
 
 
-def _is_answer(chain: PlanChain, best: PlanOption | None) -> bool:
-    return best is not None and best.grown is not None and best.grown.count == chain.kept and best.of(chain)
+def _is_answer(series: PlanSeries, best: PlanOption | None) -> bool:
+    return (
+        best is not None
+        and best.grown is not None
+        and best.grown.count == series.kept
+        and best.belongs_to(series)
+    )
 
 
-def _needed(report: PlanReport, chains: Sequence[PlanChain], why: bool = False) -> str:
-    """State the counts of the chains, those alike together; ``why``: with the reason against the largest."""
+def _needed(report: PlanReport, every_series: Sequence[PlanSeries], why: bool = False) -> str:
+    """State the counts of the series, those alike together; ``why``: with the reason against the largest."""
     names: dict[str, list[str]] = {}
-    for chain in sorted(chains, key=lambda c: math.inf if c.kept is None else c.kept):
-        names.setdefault(_count_text(report, chain, why), []).append(_whose(report, chain))
+    for series in sorted(every_series, key=lambda c: math.inf if c.kept is None else c.kept):
+        names.setdefault(_count_text(report, series, why), []).append(_whose(report, series))
     clauses = [f"under {join_words(alike)}: {count}" for count, alike in names.items()]
     return f"Needed {'; '.join(clauses)}." if clauses else ""
 
 
-def _count_text(report: PlanReport, chain: PlanChain, why: bool) -> str:
-    if chain.kept is not None:
-        return f"{chain.kept:,}"
-    most = max((o for o in report.options if o.of(chain)), key=_grown_count, default=None)
+def _count_text(report: PlanReport, series: PlanSeries, why: bool) -> str:
+    if series.kept is not None:
+        return f"{series.kept:,}"
+    most = max((o for o in report.options if o.belongs_to(series)), key=_grown_count, default=None)
     if most is None:
         return "not known"
     count = "more than there can be" if most.by in ALWAYS else f"more than {_grown_count(most):,}"
     return f"{count} ({why_text(most)})" if why else count
 
 
-def _whose(report: PlanReport, chain: PlanChain) -> str:
-    """Return the scheduler of a chain, with what else tells it from the others."""
+def _whose(report: PlanReport, series: PlanSeries) -> str:
+    """Return the scheduler of a series, with what else distinguishes it."""
     gpus = {(o.grown.gpu, o.grown.mig) for o in report.options if o.grown is not None}
-    with_gpu = f" with {gpu_text(chain.gpu, chain.mig)}" if len(gpus) > 1 else ""
-    return f"{chain.scheduler}{with_gpu}"
+    with_gpu = f" with {gpu_text(series.gpu, series.mig)}" if len(gpus) > 1 else ""
+    return f"{series.scheduler}{with_gpu}"
 
 
 ALWAYS = ("idle", "memory")  # what rules out one count by these rules out all
@@ -389,9 +396,11 @@ def _seen(report: PlanReport, option: PlanOption) -> str:
 
 
 def _one_fewer(report: PlanReport, best: PlanOption) -> str:
-    chain = next((c for c in report.evidence if best.of(c)), None)
+    series = next((c for c in report.evidence if best.belongs_to(c)), None)
     fewer = _grown_count(best) - 1
-    option = next((o for o in report.options if chain and o.of(chain) and _grown_count(o) == fewer), None)
+    option = next(
+        (o for o in report.options if series and o.belongs_to(series) and _grown_count(o) == fewer), None
+    )
     if option is None:
         return ""
     may = f", open after {option.replications:,} runs: {fewer:,} may do" if option.verdict == "open" else ""

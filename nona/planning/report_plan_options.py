@@ -34,7 +34,7 @@ def bills(report: planning.PlanReport, pinned: Sequence[int] = ()) -> list[Bill]
 
 
 def _name(option: planning.PlanOption) -> str:
-    return f"{plan.servers_text(option.servers)}, {option.way}"
+    return f"{plan.servers_text(option.servers)}, {option.scheduler_text}"
 
 
 def _parts_of(report: planning.PlanReport, option: planning.PlanOption) -> tuple[planning.PlanCost, ...]:
@@ -145,7 +145,7 @@ def curve(report: planning.PlanReport) -> FilledTable:
     return CURVE.fill(_Load(report, load) for load in report.curve)
 
 
-CHAINS = Table[planning.PlanChain](
+CHAINS = Table[planning.PlanSeries](
     "",
     (
         Column("servers counted", lambda c: gpu_text(c.gpu, c.mig), width=200),
@@ -170,7 +170,7 @@ CHAINS = Table[planning.PlanChain](
 )
 
 
-def chains(report: planning.PlanReport) -> FilledTable:
+def series_table(report: planning.PlanReport) -> FilledTable:
     """For each kind of cluster, the counts of its servers: ruled out, missed, kept."""
     return CHAINS.fill(report.evidence)
 
@@ -312,7 +312,7 @@ def plan_text(report: planning.PlanReport, today: date | None = None) -> str:
     """Format the output of ``nona plan``; ``today`` as for :func:`plan_finding`."""
     lines = [plan.plan_finding(report, today).text]
     if report.group is not None:
-        lines += ["", chains(report).text(), ""]
+        lines += ["", series_table(report).text(), ""]
     if report.answer is not None:
         lines.append(f"Cost: {plan.answer_text(report.answer, report.currency)}.")
     lines.append(f"Targets: {'; '.join(t.text for t in report.targets)}.")

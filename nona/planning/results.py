@@ -161,14 +161,14 @@ class PlanOption(Document):
     grown: PlanServers | None = Optional
 
     @property
-    def way(self) -> str:
+    def scheduler_text(self) -> str:
         """The scheduler, with the batches where several are on offer."""
         return f"{self.scheduler}{f' with {self.batches}' if self.batches else ''}"
 
-    def of(self, chain: PlanChain) -> bool:
-        """Whether it is one of a chain's counts, where one group grows."""
-        grown, own = self.grown, (chain.gpu, chain.mig, chain.scheduler)
-        return grown is not None and (grown.gpu, grown.mig, self.way) == own
+    def belongs_to(self, series: PlanSeries) -> bool:
+        """Whether it is one of a series' counts, where one group grows."""
+        grown, own = self.grown, (series.gpu, series.mig, series.scheduler)
+        return grown is not None and (grown.gpu, grown.mig, self.scheduler_text) == own
 
 
 class PlanCost(Document):
@@ -194,7 +194,7 @@ class PlanAnswer(Document):
     costs: tuple[PlanCost, ...] = ()
 
 
-class PlanChain(Document):
+class PlanSeries(Document):
     """The counts of one kind of server, with others fixed, under one scheduler: what was settled.
 
     Counts below ``lowest`` are ruled out by bounds. ``missed`` is the largest count that misses or is open:
@@ -280,7 +280,7 @@ class PlanReport(Document):
     growth: float
     complete: bool
     cheaper_open: tuple[int, ...]
-    evidence: tuple[PlanChain, ...]
+    evidence: tuple[PlanSeries, ...]
     curve: tuple[PlanLoad, ...] = ()
     failures: tuple[PlanFailure, ...] = ()
     prices: tuple[str, ...] = ()

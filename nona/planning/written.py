@@ -9,23 +9,23 @@ from dataclasses import dataclass, field
 
 from nona.cluster.prices import breaks_after, listed_prices
 from nona.core.document import number
-from nona.planning.chains import CLOSE, Bounds, ChainKey, OfferSeries
+from nona.planning.candidates import CandidateEvidence, models_of, needed, shares_of
+from nona.planning.offer_series import CLOSE, Bounds, OfferSeries, SeriesKey
 from nona.planning.offers import Option
 from nona.planning.planner import PlanSearch
 from nona.planning.question import PlanQuestion
 from nona.planning.results import (
     CountRange,
     PlanAnswer,
-    PlanChain,
     PlanCost,
     PlanFailure,
     PlanLoad,
     PlanOption,
     PlanReport,
+    PlanSeries,
     PlanServers,
     PlanWeek,
 )
-from nona.planning.trials import TrialEvidence, models_of, needed, shares_of
 from nona.scenario.arrivals import effective_rate
 
 SECONDS, GB = 3600.0, 1e9
@@ -39,11 +39,11 @@ class Further:
     curve: tuple[PlanLoad, ...] = ()
     failures: tuple[PlanFailure, ...] = ()
     week: PlanWeek | None = None
-    ranges: Mapping[ChainKey, CountRange] = field(default_factory=dict)
+    ranges: Mapping[SeriesKey, CountRange] = field(default_factory=dict)
 
 
 NOTHING = Further()
-_PREDICTED = TrialEvidence()  # of an option that was not looked at
+_PREDICTED = CandidateEvidence()  # of an option that was not looked at
 
 
 class PlanReports:
@@ -51,16 +51,16 @@ class PlanReports:
 
     def __init__(self, planner: PlanSearch) -> None:
         self._planner = planner
-        self._rows: dict[Option, tuple[TrialEvidence, PlanOption]] = {}
+        self._rows: dict[Option, tuple[CandidateEvidence, PlanOption]] = {}
         self.present: PlanOption | None = None
 
     def report(self, further: Further = NOTHING) -> PlanReport:
         """All that is known, options in order of cost; those only predicted are there too."""
         planner, question = self._planner, self._planner.question
         by_option = dict(planner.all_known())
-        for chain in planner.pure:
-            if chain.low < chain.most:
-                by_option.setdefault(chain.option(chain.guess), _PREDICTED)
+        for series in planner.pure:
+            if series.low < series.most:
+                by_option.setdefault(series.option(series.guess), _PREDICTED)
         rows = sorted(by_option.items(), key=lambda pair: (question.cost(pair[0]), pair[0]))
         options = [self._row(option, evidence) for option, evidence in rows]
         answer = None
@@ -81,14 +81,15 @@ class PlanReports:
             complete=planner.complete,
             cheaper_open=_cheaper_open(options, answer),
             evidence=tuple(
-                _chain(planner, s.chain, s.found, further.ranges.get(s.chain.key)) for s in planner.settled
+                _series(planner, s.series, s.found, further.ranges.get(s.series.key))
+                for s in planner.searched
             ),
             prices=_price_notes(question),
             work=_work(planner.bounds, question.scenario.labels),
             group=question.spec.group,
         )
 
-    def _row(self, option: Option, evidence: TrialEvidence) -> PlanOption:
+    def _row(self, option: Option, evidence: CandidateEvidence) -> PlanOption:
         entry = self._rows.get(option)
         if entry is None or entry[0] is not evidence:
             entry = self._rows[option] = evidence, option_row(self._planner, option, evidence)
@@ -110,25 +111,25 @@ def _cheaper_open(options: Sequence[PlanOption], answer: PlanAnswer | None) -> t
     return tuple(i for i, o in enumerate(options) if o.verdict == "open" and o.cost_per_hour < least)
 
 
-def option_row(planner: PlanSearch, option: Option, evidence: TrialEvidence) -> PlanOption:
+def option_row(planner: PlanSearch, option: Option, evidence: CandidateEvidence) -> PlanOption:
     """Return an option as the report has it, without its headroom."""
     question = planner.question
-    way = question.ways[option.scheduler]
+    planned = question.schedulers[option.scheduler]
     rate = queries_per_s(planner.bounds)
     return PlanOption.from_fields(
         evidence,
         servers=servers_of(question, option),
-        scheduler=way.scheduler.name,
-        batch=None if way.batches is None else way.batches.size,
-        delay_s=None if way.batches is None else way.batches.delay,
-        batches=None if way.batches is None else way.batches.text,
+        scheduler=planned.scheduler.name,
+        batch=None if planned.batches is None else planned.batches.size,
+        delay_s=None if planned.batches is None else planned.batches.delay,
+        batches=None if planned.batches is None else planned.batches.text,
         cost_per_hour=question.cost(option),
         models=models_of(question, evidence),
         headroom=None,
-        replications=len(evidence.seen),
+        replications=len(evidence.summaries),
         shares=shares_of(question, evidence),
         cost_per_million=number(cost_per_million(question, option, evidence.moved, rate))
-        if evidence.seen
+        if evidence.summaries
         else None,
         predicted=number(planner.prediction.margin(option)),
         needed=needed(question, evidence),
@@ -151,7 +152,7 @@ def servers_of(question: PlanQuestion, option: Option) -> tuple[PlanServers, ...
 
 
 def _answer(
-    planner: PlanSearch, option: Option, place: int, evidence: TrialEvidence, headroom: float | None
+    planner: PlanSearch, option: Option, place: int, evidence: CandidateEvidence, headroom: float | None
 ) -> PlanAnswer:
     question = planner.question
     return PlanAnswer(
@@ -190,19 +191,23 @@ def _moved_per_hour(question: PlanQuestion, moved: float) -> float:
     return moved * SECONDS / GB * question.spec.prices.gb
 
 
-def _chain(planner: PlanSearch, chain: OfferSeries, count: int | None, off: CountRange | None) -> PlanChain:
+def _series(
+    planner: PlanSearch, series: OfferSeries, count: int | None, off: CountRange | None
+) -> PlanSeries:
     question = planner.question
-    offer = question.offers[chain.offer]
-    options = [(n, chain.option(n)) for n in range(chain.low + 1, chain.most + 1)]
-    judged = [(n, planner.judged(o)) for n, o in options if o in planner.asked or planner.of(o).looks]
+    offer = question.offers[series.offer]
+    options = [(n, series.option(n)) for n in range(series.low + 1, series.most + 1)]
+    judged = [
+        (n, planner.judged(o)) for n, o in options if o in planner.asked or planner.evidence_on(o).looks
+    ]
     missed = [n for n, k in judged if k.verdict == "misses" or (k.looks and k.verdict == "open")]
-    kept = count if count is not None and planner.enough(chain.option(count)) else None
-    return PlanChain(
+    kept = count if count is not None and planner.is_enough(series.option(count)) else None
+    return PlanSeries(
         gpu=offer.gpu,
         mig=offer.mig,
-        scheduler=question.ways[chain.base.scheduler].text,
-        others=servers_of(question, chain.base),
-        lowest=chain.low + 1,
+        scheduler=question.schedulers[series.base.scheduler].text,
+        others=servers_of(question, series.base),
+        lowest=series.low + 1,
         missed=max((n for n in missed if kept is None or n < kept), default=None),
         kept=kept,
         settled=True,

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from nona.core.queueing import erlang_c
-from nona.planning.chains import simulated_guess
+from nona.planning.offer_series import simulated_guess
 from nona.planning.plan import plan
 from nona.planning.planner import PlanSearch
 from nona.planning.question import opened, question_of
 from nona.planning.report_plan import plan_finding, range_text
-from nona.planning.report_plan_options import chains, plan_text
+from nona.planning.report_plan_options import plan_text, series_table
 from nona.planning.results import CapacityReport
 from nona.queries.placement.capacity import least_utilization
 from nona.queries.study.preparation import prepare, with_times_off
@@ -88,7 +88,7 @@ def test_each_scheduler_has_its_own_answer_and_no_price_is_needed():
     assert (report.best.scheduler, report.best.grown.count) == ("least-loaded", seeing.kept)
     assert (drawn.kept > seeing.kept, report.best.cost_per_hour) == (True, 0.0)
     assert f"Needed under local: {drawn.kept}." in plan_finding(report).beside
-    assert chains(report).text() in plan_text(report)
+    assert series_table(report).text() in plan_text(report)
 
 
 def test_engines_stay_as_they_are():
@@ -108,9 +108,9 @@ def test_jobs_walked_among_waits_guess_what_a_scheduler_that_splits_needs():
     """The formula for one line before each executor asks for 73; 17 are true."""
     scenario = with_values(load_scenario(scenario_path(NAME)), {"plan": {"group": 0, "schedulers": ["nona"]}})
     question = question_of(scenario, SOURCES)
-    (chain,) = PlanSearch(question).pure
-    assert chain.guess > 60
-    assert 15 <= simulated_guess(question, chain, no) <= 20
+    (series,) = PlanSearch(question).pure
+    assert series.guess > 60
+    assert 15 <= simulated_guess(question, series, no) <= 20
 
 
 def test_what_no_number_keeps_is_said_with_its_reason():
@@ -128,9 +128,9 @@ def test_what_no_number_keeps_is_said_with_its_reason():
 
 
 def test_modelled_times_make_the_count_a_range_which_the_slo_may_be_beyond():
-    (chain,) = counted(modelled("5 ms"), "local", hit=0.95).evidence
-    off = chain.if_times_off
-    assert off.low < chain.kept < off.high
+    (series,) = counted(modelled("5 ms"), "local", hit=0.95).evidence
+    off = series.if_times_off
+    assert off.low < series.kept < off.high
     assert counted(one_task(70), "local").evidence[0].if_times_off is None  # these times are given
     total_s = prepare(modelled("5 ms")).models[0].costed[0].critical_path_s
     report = counted(modelled(f"{1.3 * total_s} s"), "local", hit=0.8)

@@ -143,7 +143,7 @@ def test_the_finding_names_what_to_buy_and_rows_have_every_option_and_one_answer
     assert "is ◇ predicted to keep" in plan_text(likely)
     assert [i for i, row in enumerate(rows) if row["answer"]] == [report.answer.option]
     assert len(rows) == len(report.options)
-    assert len(tables.chains(report)) == len(report.evidence)
+    assert len(tables.series_table(report)) == len(report.evidence)
     lost = tables.failures(report).texts()
     assert [row["verdict"] for row in lost] == [f.verdict for f in report.failures]
     for row, failure in zip(lost, report.failures, strict=True):

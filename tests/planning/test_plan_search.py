@@ -14,7 +14,8 @@ from nona.cluster.prices import listed_prices
 from nona.core.errors import NonaError
 from nona.core.experiments import ProcessPool
 from nona.core.queueing import erlang_c
-from nona.planning.chains import Bounds
+from nona.planning.candidates import PlanCandidate
+from nona.planning.offer_series import Bounds
 from nona.planning.offers import Option
 from nona.planning.plan import plan
 from nona.planning.planner import PlanSearch
@@ -23,7 +24,6 @@ from nona.planning.report_plan import month_text, plan_finding, tightest
 from nona.planning.report_plan_options import plan_text
 from nona.planning.results import PlanReport
 from nona.planning.servers import cluster_price
-from nona.planning.trials import PlanCandidate
 from nona.planning.written import PlanReports
 from nona.queries.simulation.run import Cancelled
 from nona.queries.sweeps.numbers import with_values
@@ -108,10 +108,10 @@ def test_parts_of_the_cost_add_up_and_shares_are_those_of_the_targets():
 
 
 def test_everything_cheaper_is_ruled_out_simulated_or_has_fewer_servers_and_the_words_say_what_to_buy(report):
-    (chain,) = report.evidence
-    assert chain.kept == report.best.servers[0].count
-    assert chain.missed == chain.kept - 1 or chain.lowest == chain.kept
-    below = [o for o in report.options if o.servers[0].count == chain.lowest - 1]
+    (series,) = report.evidence
+    assert series.kept == report.best.servers[0].count
+    assert series.missed == series.kept - 1 or series.lowest == series.kept
+    below = [o for o in report.options if o.servers[0].count == series.lowest - 1]
     assert all((o.verdict, o.by) == ("misses", "load") for o in below)
     text = plan_finding(report).text
     assert text.startswith(f"Buy {report.best.servers[0].count} × {A} under opportunistic at ")
@@ -212,7 +212,7 @@ def test_a_mixed_cluster_is_found_where_it_is_cheapest_or_one_offer_has_too_few_
     enumerated = [o for o in report.options if o.verdict == "keeps"]
     assert report.best.cost_per_hour == min(o.cost_per_hour for o in enumerated)
     assert report.best.cost_per_hour < min(o.cost_per_hour for o in enumerated if len(o.servers) == 1)
-    assert (len(report.best.servers), any(chain.others for chain in report.evidence)) == (2, True)
+    assert (len(report.best.servers), any(series.others for series in report.evidence)) == (2, True)
     few = planned(400.0, 60.0, offers=[{"gpu": g, "price": 1, "most": 3} for g in (A, B)])
     assert {s.gpu for s in few.best.servers} == {A, B}, "neither has enough servers"
     assert sum(s.count for s in few.best.servers) == least_mmc(400.0, 0.01, 0.06, 0.9)
@@ -227,7 +227,7 @@ def test_batches_on_offer_are_worth_servers():
     asked = scenario_from_mapping(json.loads(asked.model_dump_json()) | {"models": models})
     report = plan(asked)
     assert report.best is not None
-    assert report.best.way == "least-loaded with batches of 4 after at most 2 ms"
+    assert report.best.scheduler_text == "least-loaded with batches of 4 after at most 2 ms"
     fewest = 900 * 0.016 / 4  # servers that full batches keep busy
     assert fewest < report.best.servers[0].count <= fewest + 2
     alone = [o for o in report.options if o.batch == 1]

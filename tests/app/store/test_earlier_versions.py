@@ -18,7 +18,7 @@ from nona.app.session.state import AppState
 from nona.app.session.workspace_files import FILE, Restored
 from nona.app.store.contents import Contents, scenario_of
 from nona.core.errors import ScenarioError
-from nona.planning.results import PlanChain, PlanOutcome
+from nona.planning.results import PlanOutcome, PlanSeries
 from nona.queries.chart_data import LiveLine
 from nona.queries.study.shipped import stored_result
 from nona.scenario.file import parse_scenario, scenario_from_mapping, scenario_to_mapping
@@ -38,7 +38,7 @@ def made(kind):
     """A result of that kind, with all that ever held a key that is gone."""
     if kind == "plan":
         plan = stored_result(PlanOutcome)
-        return but(plan, report=but(plan.report, evidence=(filled(PlanChain),)))
+        return but(plan, report=but(plan.report, evidence=(filled(PlanSeries),)))
     if kind == "serverless":
         return filled(ServerlessOutcome)
     run = simulated()

@@ -11,11 +11,11 @@ from nona.core.errors import PlacementError, ScenarioError
 from nona.core.statistics import paired_difference
 from nona.language.study.engines import prepare_language
 from nona.language.study.simulation import simulate_language
+from nona.planning.candidates import PlanCandidate
 from nona.planning.offers import Option
 from nona.planning.plan import judged
 from nona.planning.planner import PlanSearch
 from nona.planning.question import MILLE, question_of
-from nona.planning.trials import PlanCandidate
 from nona.queries.placement.fixed import local_placement, spread_placement
 from nona.queries.study.placement_outcome import full_report
 from nona.queries.study.placement_times import simulated

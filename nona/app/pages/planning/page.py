@@ -36,7 +36,7 @@ MOST = 8
 
 def option_name(option: PlanOption) -> str:
     """Name servers and scheduler of an option, e.g. ``3 × l4, nona``, and its link."""
-    return f"{plan.servers_text(option.servers)}, {option.way}"
+    return f"{plan.servers_text(option.servers)}, {option.scheduler_text}"
 
 
 def _pinned_in(report: PlanReport) -> list[int]:
@@ -171,7 +171,9 @@ def _live(job: AppJob) -> None:
 def _answer(state: AppState, outcome: PlanOutcome) -> None:
     _finding(outcome)
     if outcome.report.group is not None and outcome.report.evidence:
-        table(plan_options.chains(outcome.report), "plan-counts", "The fewest servers for each scheduler")
+        table(
+            plan_options.series_table(outcome.report), "plan-counts", "The fewest servers for each scheduler"
+        )
     st.fragment(_choice)(outcome.report, "plan-chart")
     _options_section(state, outcome.report)
 
@@ -285,7 +287,7 @@ def _evidence(state: AppState, report: PlanReport) -> None:
     st.markdown(plain(plan_options.evidence_text(report)))
     if report.evidence:
         alt = "Counts that were ruled out, missed and kept, for each kind of cluster"
-        table(plan_options.chains(report), "plan-evidence", alt)
+        table(plan_options.series_table(report), "plan-evidence", alt)
     if report.work:
         st.caption(
             "How long one query keeps a GPU or slice busy. Times that a file gives for one GPU are scaled to "

@@ -1,4 +1,4 @@
-"""Trials of options: how long a run is, replications, what is known so far.
+"""Candidates of a plan: how long a run is, replications, what is known so far.
 
 Near saturation queues take long to grow, and a run that begins empty ends before jobs are late: the option
 would seem to keep its targets. The time scale is the relaxation time, that of M/M/1 with the speed of the
@@ -39,7 +39,7 @@ from nona.core.verdict import (
     replications_needed,
     verdicts,
 )
-from nona.planning.chains import Bounds, Excluded
+from nona.planning.offer_series import Bounds, Excluded
 from nona.planning.offers import Option, Target
 from nona.planning.question import MILLE, PlanQuestion
 from nona.planning.results import By, PlanModel
@@ -111,13 +111,13 @@ class Impossible:
 Run = ReplicationSummary | Impossible
 
 
-def ends(run: Run) -> bool:
+def is_final(run: Run) -> bool:
     """Whether a run decides its option: it cannot keep."""
     return isinstance(run, Impossible) or run.overloaded
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CandidateProgress:
     """The share of a key's replications that have ended."""
 
     fraction: float
@@ -132,12 +132,12 @@ class PlanCandidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbering:
-    """Trials as whole numbers, so that keys of a work name them: digits of mixed radix.
+class CandidateNumbers:
+    """Candidates as whole numbers, so that keys of a work name them: digits of mixed radix.
 
-    >>> numbering = Numbering(offers=2, schedulers=3, most=100)
-    >>> trial = PlanCandidate(Option((7, 100), 2), 1310)
-    >>> numbering.trial(numbering.number(trial)) == trial
+    >>> numbers = CandidateNumbers(offers=2, schedulers=3, most=100)
+    >>> candidate = PlanCandidate(Option((7, 100), 2), 1310)
+    >>> numbers.candidate(numbers.number(candidate)) == candidate
     True
     """
 
@@ -145,15 +145,15 @@ class Numbering:
     schedulers: int
     most: int
 
-    def number(self, trial: PlanCandidate) -> int:
+    def number(self, candidate: PlanCandidate) -> int:
         """Return the number of a candidate: its counts, load and scheduler as digits."""
-        number = trial.load
-        option = trial.option
+        number = candidate.load
+        option = candidate.option
         for count in reversed(option.counts):
             number = number * (self.most + 1) + count
         return number * self.schedulers + option.scheduler
 
-    def trial(self, number: int) -> PlanCandidate:
+    def candidate(self, number: int) -> PlanCandidate:
         """Return the candidate of a number."""
         number, scheduler = divmod(number, self.schedulers)
         counts = []
@@ -164,7 +164,7 @@ class Numbering:
 
 
 class OptionRuns:
-    """The work: key (number of the trial, number of the look's quarter) → four replications.
+    """The work: key (number of the candidate, number of the look's quarter) → four replications.
 
     A process keeps what it prepared; that is not sent with the work.
     """
@@ -173,14 +173,14 @@ class OptionRuns:
 
     def __init__(self, question: PlanQuestion) -> None:
         self.question = question
-        self.numbering = _numbering_of(question)
+        self.numbers = _numbers_of(question)
         self._start()
 
     def __getstate__(self) -> PlanQuestion:
         return self.question
 
     def __setstate__(self, question: PlanQuestion) -> None:
-        self.question, self.numbering = question, _numbering_of(question)
+        self.question, self.numbers = question, _numbers_of(question)
         self._start()
 
     def _start(self) -> None:
@@ -191,54 +191,56 @@ class OptionRuns:
     def _bounds(self) -> Bounds:
         return Bounds(self.question, self._cache)
 
-    def run(self, key: Key, on_progress: Callable[[Ended], None] | None) -> tuple[Run, ...]:
-        """Return the replications 4k … 4k+3 of a trial; fewer where one is overloaded."""
+    def run(self, key: Key, on_progress: Callable[[CandidateProgress], None] | None) -> tuple[Run, ...]:
+        """Return the replications 4k … 4k+3 of a candidate; fewer where one is overloaded."""
 
-        def tell(replications: int) -> None:
+        def report_progress(replications: int) -> None:
             if on_progress is not None:
-                on_progress(Ended(replications / FIRST))
+                on_progress(CandidateProgress(replications / FIRST))
 
-        trial = self.numbering.trial(key[0])
+        candidate = self.numbers.candidate(key[0])
         try:
-            study, scheduler, prepared = self._ready.get(str(key[0]), lambda: self._prepared(trial, tell))
+            study, scheduler, prepared = self._ready.get(
+                str(key[0]), lambda: self._prepared(candidate, report_progress)
+            )
         except PlacementError as error:
             return (Impossible(str(error)),)
         spec = study.scenario.simulation
-        jobs = _run_jobs(self._bounds, trial.option, trial.load)
+        jobs = _run_jobs(self._bounds, candidate.option, candidate.load)
         warmup = spec.warmup if isinstance(spec.warmup, int) else None
         seen: list[ReplicationSummary] = []
         for replication in range(FIRST * key[1], FIRST * (key[1] + 1)):
-            tell(len(seen))
+            report_progress(len(seen))
             options = RunOptions(jobs=jobs, warmup=warmup, replication=replication)
-            watch = (lambda progress: tell(len(seen))) if jobs >= LONG else None
+            watch = (lambda progress: report_progress(len(seen))) if jobs >= LONG else None
             records = simulate_run(study.system, scheduler, prepared, options, watch)
-            seen.append(_seen_of(self.question, study, records))
+            seen.append(_summary_of(self.question, study, records))
             if seen[-1].overloaded:
                 break
         return tuple(seen)
 
     def _prepared(
-        self, trial: PlanCandidate, tell: Callable[[int], None]
+        self, candidate: PlanCandidate, report_progress: Callable[[int], None]
     ) -> tuple[PreparedSystem, Scheduler, SchedulerTables]:
-        tell(0)
+        report_progress(0)
         question = self.question
-        study = question.study_of(trial.option, trial.load, self._cache)
+        study = question.study_of(candidate.option, candidate.load, self._cache)
         (entry,) = study.scenario.schedulers
         scheduler = get_scheduler(entry.name)
 
         def check() -> None:
-            tell(0)
+            report_progress(0)
 
         placement = place(study, check=check, quick=True) if scheduler.needs_placement else None
         return study, *rehearsed(study.system, scheduler, placement, entry.options, check, QUICK_ROUNDS)
 
 
-def _numbering_of(question: PlanQuestion) -> Numbering:
+def _numbers_of(question: PlanQuestion) -> CandidateNumbers:
     most = max(o.most for o in question.offers)
-    return Numbering(len(question.offers), len(question.ways), most)
+    return CandidateNumbers(len(question.offers), len(question.schedulers), most)
 
 
-def _seen_of(question: PlanQuestion, study: PreparedSystem, records: Records) -> ReplicationSummary:
+def _summary_of(question: PlanQuestion, study: PreparedSystem, records: Records) -> ReplicationSummary:
     times, tally, system = records.completion_time_s, records.tally, study.system
     hits = []
     for target in question.targets:
@@ -261,10 +263,10 @@ EARLIEST, FAR = 5, 8  # looks before an open option is given up; times the most 
 
 
 @dataclass(frozen=True, eq=False)
-class TrialEvidence:
-    """A trial's replications, its verdict, and the evidence for it."""
+class CandidateEvidence:
+    """A candidate's replications, its verdict, and the evidence for it."""
 
-    seen: tuple[ReplicationSummary, ...] = ()
+    summaries: tuple[ReplicationSummary, ...] = ()
     looks: int = 0
     verdict: Verdict = "open"
     by: By = "prediction"
@@ -277,33 +279,33 @@ class TrialEvidence:
     @property
     def utilization(self) -> float | None:
         """Mean utilisation of the executors."""
-        return number(float(np.mean([s.utilization for s in self.seen]))) if self.seen else None
+        return number(float(np.mean([s.utilization for s in self.summaries]))) if self.summaries else None
 
     @property
     def moved(self) -> float:
         """Bytes/s over the link beside the background."""
-        return float(np.mean([s.moved for s in self.seen])) if self.seen else 0.0
+        return float(np.mean([s.moved for s in self.summaries])) if self.summaries else 0.0
 
     @property
     def overloaded(self) -> bool:
         """True if some replication had no steady state."""
-        return any(s.overloaded for s in self.seen)
+        return any(s.overloaded for s in self.summaries)
 
 
-def ruled_out(excluded: Excluded) -> TrialEvidence:
+def excluded_evidence(excluded: Excluded) -> CandidateEvidence:
     """Return the evidence of a candidate that a bound rules out."""
-    return TrialEvidence(verdict="misses", by=excluded.by, reason=excluded.reason)
+    return CandidateEvidence(verdict="misses", by=excluded.by, reason=excluded.reason)
 
 
-def looked_at(question: PlanQuestion, evidence: TrialEvidence, runs: Sequence[Run]) -> TrialEvidence:
+def with_look(question: PlanQuestion, evidence: CandidateEvidence, runs: Sequence[Run]) -> CandidateEvidence:
     """Return the evidence after one more look, by all replications so far."""
     failed = next((r for r in runs if isinstance(r, Impossible)), None)
     if failed is not None:
-        return TrialEvidence(
+        return CandidateEvidence(
             looks=evidence.looks + 1, verdict="misses", by="no placement", reason=failed.reason.rstrip(".")
         )
     seen = tuple(r for r in runs if not isinstance(r, Impossible))
-    after = replace(evidence, seen=seen, looks=evidence.looks + 1, by="simulation")
+    after = replace(evidence, summaries=seen, looks=evidence.looks + 1, by="simulation")
     if after.overloaded:
         return replace(after, verdict="misses", reason="there is no steady state")
     counts = _counts_of(question.targets, seen)
@@ -319,8 +321,8 @@ def looked_at(question: PlanQuestion, evidence: TrialEvidence, runs: Sequence[Ru
 
 
 def with_runs_long_enough(
-    bounds: Bounds, option: Option, load: int, evidence: TrialEvidence
-) -> TrialEvidence:
+    bounds: Bounds, option: Option, load: int, evidence: CandidateEvidence
+) -> CandidateEvidence:
     """Return the evidence, open where an option seems to keep in runs that are too short."""
     if evidence.verdict != "keeps":
         return evidence
@@ -347,10 +349,10 @@ def _seen(of: Evidence) -> float:
     return of.mean if isinstance(of, Means) else of.share
 
 
-def verdicts_of(question: PlanQuestion, evidence: TrialEvidence) -> tuple[Verdict, ...]:
+def verdicts_of(question: PlanQuestion, evidence: CandidateEvidence) -> tuple[Verdict, ...]:
     """Return the verdict on each target, which make that on the option."""
-    if evidence.seen and not evidence.overloaded:
-        each = _verdicts(question, _counts_of(question.targets, evidence.seen), evidence.looks)
+    if evidence.summaries and not evidence.overloaded:
+        each = _verdicts(question, _counts_of(question.targets, evidence.summaries), evidence.looks)
         if evidence.verdict in each:  # else the runs are too short to see that targets are kept
             return each
     return (evidence.verdict,) * len(question.targets)
@@ -406,30 +408,30 @@ def _reason(
     return f"{text}: {verb}, {seen}"
 
 
-def needed(question: PlanQuestion, evidence: TrialEvidence) -> int | None:
+def needed(question: PlanQuestion, evidence: CandidateEvidence) -> int | None:
     """Replications that an open verdict would take, as far as one can say."""
-    if evidence.verdict != "open" or len(evidence.seen) < 2:
+    if evidence.verdict != "open" or len(evidence.summaries) < 2:
         return None
-    counts = _counts_of(question.targets, evidence.seen)
+    counts = _counts_of(question.targets, evidence.summaries)
     if "open" not in _verdicts(question, counts, evidence.looks):
         return None  # it takes longer runs, not more
     return replications_needed(counts, question.asked, question.alpha)
 
 
-def shares_of(question: PlanQuestion, evidence: TrialEvidence) -> tuple[Estimate, ...]:
+def shares_of(question: PlanQuestion, evidence: CandidateEvidence) -> tuple[Estimate, ...]:
     """For each target the share in time, or the mean, with its interval at 95 %; empty before a run."""
-    if not evidence.seen:
+    if not evidence.summaries:
         return ()
-    return tuple(map(estimate_of, _counts_of(question.targets, evidence.seen)))
+    return tuple(map(estimate_of, _counts_of(question.targets, evidence.summaries)))
 
 
-def models_of(question: PlanQuestion, evidence: TrialEvidence) -> dict[str, PlanModel]:
+def models_of(question: PlanQuestion, evidence: CandidateEvidence) -> dict[str, PlanModel]:
     """Share of hits with its interval at 95 %, and p99, of every model."""
     return {name: _model(question, evidence, j) for j, name in enumerate(question.scenario.labels)}
 
 
-def _model(question: PlanQuestion, evidence: TrialEvidence, j: int) -> PlanModel:
-    seen = evidence.seen
+def _model(question: PlanQuestion, evidence: CandidateEvidence, j: int) -> PlanModel:
+    seen = evidence.summaries
     if not seen:
         return PlanModel(hit_rate=UNKNOWN, p99_s=None)
     hits = UNKNOWN

@@ -1,4 +1,4 @@
-"""Chains of options: what rules one out, the predicted order, counts of one offer.
+"""Series of options: what rules one out, the predicted order, counts of one offer.
 
 Load: with p_c(v) the seconds of task v on class c, n_c executors of class c and background ρ₀, any weights
 w ≥ 0 give a bound. Of the work x_c(v) ≥ 0 that is done on class c,
@@ -22,8 +22,8 @@ scheduler splits queries, all tasks else.
 Source: Lee and Longton, Queueing processes associated with airline passenger check-in, Operational Research
 Quarterly 10, 1959.
 
-Along a chain only the count of one offer grows, so its options can be halved to the least that keeps. A pure
-chain has one offer. A mixed chain has a fixed number of servers of a slower offer beside those of a faster
+Along a series only the count of one offer grows, so its options can be halved to the least that keeps. A pure
+series has one offer. A mixed series has a fixed number of servers of a slower offer beside those of a faster
 one: more of the faster are taken to do no harm, which more of the slower might.
 """
 
@@ -73,18 +73,18 @@ class Bounds:
         self.question = question
         self._systems: dict[BatchOfferSpec | None, System] = {}
         self._too_large: dict[BatchOfferSpec | None, str] = {}
-        for number, way in enumerate(question.ways):
-            if way.batches not in self._systems and way.batches not in self._too_large:
+        for number, planned in enumerate(question.schedulers):
+            if planned.batches not in self._systems and planned.batches not in self._too_large:
                 one = Option((1,) * len(question.offers), number)
                 try:
                     study = question.study_of(one, cache=cache)
                 except BatchMemoryError as error:
-                    self._too_large[way.batches] = str(error).removesuffix(".")
-                    if len(self._too_large) == len({w.batches for w in question.ways}):
+                    self._too_large[planned.batches] = str(error).removesuffix(".")
+                    if len(self._too_large) == len({w.batches for w in question.schedulers}):
                         raise  # all that are on offer
                     continue
                 check_counted(study)
-                self._systems[way.batches] = study.system
+                self._systems[planned.batches] = study.system
         self.system: System = next(iter(self._systems.values()))
         self._systems |= dict.fromkeys(self._too_large, self.system)
         classes = len(self.system.class_names)
@@ -96,7 +96,7 @@ class Bounds:
             batches: np.array([q.load_s.sum(axis=1) for q in system.queries])
             for batches, system in self._systems.items()
         }
-        self.chain: Floats = np.array(
+        self.series: Floats = np.array(
             [
                 [q.tasks.dag.critical_path(q.tasks.compute_s[c].tolist())[0] for c in range(classes)]
                 for q in self.system.queries
@@ -108,11 +108,11 @@ class Bounds:
 
     def system_of(self, option: Option) -> System:
         """One server of every offer, with the batches of an option."""
-        return self._systems[self.question.ways[option.scheduler].batches]
+        return self._systems[self.question.schedulers[option.scheduler].batches]
 
     def work(self, option: Option) -> Floats:
         """(models, classes) Seconds that all tasks of a job take of executors, in full batches."""
-        return self._work[self.question.ways[option.scheduler].batches]
+        return self._work[self.question.schedulers[option.scheduler].batches]
 
     def classes(self, option: Option) -> Ints:
         """(classes,) Executors of each class that an option has."""
@@ -148,7 +148,7 @@ class Bounds:
     def excluded(self, option: Option, load: int = MILLE) -> Excluded | None:
         """Find why an option misses at ``load`` thousandths of the traffic; ``None`` if it may keep."""
         used = np.flatnonzero(self.classes(option)).tolist()
-        if (why := self._too_large.get(self.question.ways[option.scheduler].batches)) is not None:
+        if (why := self._too_large.get(self.question.schedulers[option.scheduler].batches)) is not None:
             return Excluded("memory", why)
         excluded = self._memory(self.system_of(option), used) or self._idle(used)
         if excluded is not None:
@@ -190,7 +190,7 @@ class Bounds:
 
 WHOLE = frozenset({"local", "least-loaded", "least-loaded-d"})  # run all tasks of a job on one executor
 DRAWN = frozenset({"nona", "local", "spread", "random"})  # draw servers without a look at queues
-MOST_ERLANG = 2000  # executors; with more, nobody waits where ρ is clearly below 1
+MOST_ERLANG = 2000  # executors; with more, no job waits where ρ is clearly below 1
 
 
 class TargetPrediction:
@@ -208,7 +208,7 @@ class TargetPrediction:
 
         Of a mean: its bound over the predicted mean. 0 without a steady state.
         """
-        bounds, name = self.bounds, self.question.ways[option.scheduler].scheduler.name
+        bounds, name = self.bounds, self.question.schedulers[option.scheduler].scheduler.name
         counts = bounds.classes(option)
         used = np.flatnonzero(counts)
         rates = bounds.rates * load / MILLE
@@ -221,7 +221,7 @@ class TargetPrediction:
         rho = bounds.background + busy
         if rho >= 1:
             return 0.0
-        own = work if name in WHOLE else bounds.chain
+        own = work if name in WHOLE else bounds.series
         whole_s, moment = self._moments(work[:, used], rates, part, executors)
         lines = 1 if name in DRAWN else int(executors)
         waits = erlang_c(lines, lines * rho) if lines <= MOST_ERLANG else 0.0
@@ -274,7 +274,7 @@ def with_count(option: Option, offer: int, count: int) -> Option:
 
 
 CLOSE = 1e-9  # relative: prices this close are equal
-ChainKey = tuple[Option, int]
+SeriesKey = tuple[Option, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,17 +292,17 @@ class OfferSeries:
     cost: float
 
     @property
-    def key(self) -> ChainKey:
-        """What tells it from the other chains of a question."""
+    def key(self) -> SeriesKey:
+        """The identity of the series among those of a question."""
         return self.base, self.offer
 
     def option(self, count: int) -> Option:
-        """Return the option with ``count`` servers of the chain's offer."""
+        """Return the option with ``count`` servers of the series' offer."""
         return with_count(self.base, self.offer, count)
 
 
-class Chains:
-    """The chains of a question."""
+class SeriesFactory:
+    """Makes the series of a question: options in which the count of one offer grows."""
 
     def __init__(self, bounds: Bounds, prediction: TargetPrediction) -> None:
         self.bounds, self.prediction, self.question = bounds, prediction, bounds.question
@@ -311,26 +311,26 @@ class Chains:
         self._spare = whole[self.question.spec.survive]  # servers that a failure takes at most
 
     def pure(self) -> list[OfferSeries]:
-        """One chain for each growing offer and scheduler, the cheapest by prediction first."""
+        """One series for each growing offer and scheduler, the cheapest by prediction first."""
         question = self.question
-        chains = [
-            self.chain(Option(question.stay, s), k)
+        series = [
+            self.series(Option(question.stay, s), k)
             for k in question.growing
-            for s in range(len(question.ways))
+            for s in range(len(question.schedulers))
         ]
-        return sorted(chains, key=lambda c: (c.cost, c.base, c.offer))
+        return sorted(series, key=lambda c: (c.cost, c.base, c.offer))
 
     def mixed(self, most_cost: float) -> Iterator[OfferSeries]:
-        """Chains of two offers that have options below ``most_cost`` which no bound rules out.
+        """Series of two offers that have options below ``most_cost`` which no bound rules out.
 
         The one with the highest predicted margin at that cost comes first.
         """
         candidates = [
-            (-self.prediction.margin(chain.option(top)), chain.cost, chain.base, chain)
-            for chain in self._pairs(most_cost)
-            if (top := self.below(chain, most_cost)) > chain.low
+            (-self.prediction.margin(series.option(top)), series.cost, series.base, series)
+            for series in self._pairs(most_cost)
+            if (top := self.below(series, most_cost)) > series.low
         ]
-        yield from (chain for *_, chain in sorted(candidates, key=lambda f: f[:3]))
+        yield from (series for *_, series in sorted(candidates, key=lambda f: f[:3]))
 
     def _pairs(self, most_cost: float) -> Iterator[OfferSeries]:
         question = self.question
@@ -338,32 +338,32 @@ class Chains:
         ranked = sorted(range(len(question.offers)), key=lambda k: (-speed[k], k))
         for i, fast in enumerate(ranked):
             for slow in ranked[i + 1 :]:
-                for s in range(len(question.ways)):
+                for s in range(len(question.schedulers)):
                     none = Option((0,) * len(question.offers), s)
                     for count in _steps(question.offers[slow].most, most_cost):
                         base = with_count(none, slow, count)
                         if question.cost(base) + question.offers[fast].price >= most_cost:
                             break
-                        yield self.chain(base, fast)
+                        yield self.series(base, fast)
 
-    def chain(self, base: Option, offer: int) -> OfferSeries:
-        """Return the chain of ``offer`` beside ``base``, with its bound and its guess."""
+    def series(self, base: Option, offer: int) -> OfferSeries:
+        """Return the series of ``offer`` beside ``base``, with its bound and its guess."""
         most = self.question.offers[offer].most
         low = self._ruled_out(base, offer, most)
         guess = most if low >= most else self.prediction.least_count(base, offer, low + 1, most)
         guess = min(most, guess + self._spare)
         return OfferSeries(base, offer, low, most, guess, self.question.cost(with_count(base, offer, guess)))
 
-    def below(self, chain: OfferSeries, cost: float) -> int:
-        """Return the largest count of a chain that is cheaper than ``cost``; 0 where there is none."""
+    def below(self, series: OfferSeries, cost: float) -> int:
+        """Return the largest count of a series that is cheaper than ``cost``; 0 where there is none."""
         if not math.isfinite(cost):
-            return chain.most
-        price = self.question.offers[chain.offer].price
-        rest = cost - self.question.cost(chain.base)
+            return series.most
+        price = self.question.offers[series.offer].price
+        rest = cost - self.question.cost(series.base)
         if price <= 0:
-            return chain.most if rest > 0 else 0
-        count = min(chain.most, max(0, math.ceil(rest / price * (1 - CLOSE)) - 1))
-        while count and self.question.cost(chain.option(count)) >= cost * (1 - CLOSE):
+            return series.most if rest > 0 else 0
+        count = min(series.most, max(0, math.ceil(rest / price * (1 - CLOSE)) - 1))
+        while count and self.question.cost(series.option(count)) >= cost * (1 - CLOSE):
             count -= 1
         return count
 
@@ -388,33 +388,33 @@ class Chains:
 
 PLACED = {"local": local_placement, "spread": spread_placement}
 JOBS, ROUNDS = 4000, 2
-_FIRST = 4_000_000  # number of the replication: nobody else uses these random numbers
+_FIRST = 4_000_000  # number of the replication: no other run uses these random numbers
 
 
-def simulated_guess(question: PlanQuestion, chain: OfferSeries, check: Callable[[], None]) -> int:
+def simulated_guess(question: PlanQuestion, series: OfferSeries, check: Callable[[], None]) -> int:
     """Return a closer guess for a scheduler that draws configurations, by one run a count.
 
-    Else that of the chain.
+    Else that of the series.
 
     The placement at the guess is simulated with other counts until the least that keeps is the one for which
     it was found. Where none keeps, the guess is the most.
     """
-    name, guess = question.ways[chain.base.scheduler].scheduler.name, chain.guess
+    name, guess = question.schedulers[series.base.scheduler].scheduler.name, series.guess
     if name not in {"nona", *PLACED}:
         return guess
     cache = StudyCache()
     for _ in range(ROUNDS):
-        study = question.study_of(chain.option(guess), cache=cache)
+        study = question.study_of(series.option(guess), cache=cache)
         try:
             placement = (
                 PLACED[name](study.system) if name in PLACED else place(study, check=check, quick=True)
             )
         except PlacementError:  # the executors are overloaded
             return guess
-        keeps = partial(_run_keeps, question, chain, placement, cache, check)
+        keeps = partial(_run_keeps, question, series, placement, cache, check)
         before, guess = (
             guess,
-            run_search(smallest_count(chain.most, guess, low=chain.low), keeps) or chain.most,
+            run_search(smallest_count(series.most, guess, low=series.low), keeps) or series.most,
         )
         if guess == before:
             break
@@ -423,14 +423,14 @@ def simulated_guess(question: PlanQuestion, chain: OfferSeries, check: Callable[
 
 def _run_keeps(
     question: PlanQuestion,
-    chain: OfferSeries,
+    series: OfferSeries,
     placement: Placement,
     cache: StudyCache,
     check: Callable[[], None],
     count: int,
 ) -> bool:
     check()
-    system = question.study_of(chain.option(count), cache=cache).system
+    system = question.study_of(series.option(count), cache=cache).system
     try:
         check_feasible(system, placement.class_shares)
     except PlacementError:
