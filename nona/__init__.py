@@ -24,7 +24,7 @@ PUBLIC = {
     "nona.cluster.hardware.cluster": ("Cluster",),
     "nona.cluster.hardware.device": ("devices", "find_device", "user_devices"),
     "nona.cluster.hardware.executor": ("executor_class",),
-    "nona.cluster.sharing.registry": ("WAYS",),
+    "nona.cluster.sharing.registry": ("SHARING_MODES",),
     "nona.models.graph.readers": ("read_model",),
     "nona.models.graph.registry": ("READERS",),
     "nona.models.cost.costing": ("cost_graph",),

@@ -132,9 +132,9 @@ def test_columns_are_selected_by_name_and_those_left_out_are_passed_over():
 
 def test_words_among_numbers_stand_last_and_very_large_tables_are_plain():
     table = Table("name", (Column("time", lambda value: value, TIME), Column("n", lambda _: 7, COUNT)))
-    shown = table.of({"a": 1.0, "b": "overloaded", "c": None}).frame()
+    shown = table.fill({"a": 1.0, "b": "overloaded", "c": None}).frame()
     assert shown.data.sort_values("time")["name"].tolist() == ["a", "b", "c"]
-    large = table.of(dict.fromkeys(map(str, range(MOST_STYLED)), 0.5)).frame()
+    large = table.fill(dict.fromkeys(map(str, range(MOST_STYLED)), 0.5)).frame()
     assert (large["time"][0], large["n"][0]) == ("500 ms", 7)
     assert not TABLE.fill({})
     assert not TABLE.fill({}).text().splitlines()[1:]
@@ -161,7 +161,7 @@ def test_columns_of_a_declared_table_can_be_told_apart(name, table):
     [((1.81, 0.95, 0.02), "s"), ((1.81, 0.0021), "ms"), ((0.0004, 0.00002), "µs"), ((3e-6,), "µs")],
 )
 def test_a_column_of_times_has_one_unit(times_s, unit):
-    table = Table("", (Column("time", lambda t: Estimate(mean=t, ci95=(0.9 * t, 1.1 * t)), TIME),)).of(
+    table = Table("", (Column("time", lambda t: Estimate(mean=t, ci95=(0.9 * t, 1.1 * t)), TIME),)).fill(
         times_s
     )
     shown = [row["time"] for row in table.texts()]

@@ -286,6 +286,7 @@ class _Case:
             per_million=None if price is None or not token_rate else price / (token_rate * 3600 / 1e6),
             verdict=judged.verdict,
             share=judged.share,
+            least=self.least_count,
             tightest=self.study.system.rows[judged.row].name,
             provenance=self.study.facts[0].steps.provenance,
             error=self.study.error,

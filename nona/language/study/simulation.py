@@ -400,7 +400,7 @@ def _longest_gaps(
 ) -> LongestGaps:
     longest = [run.max_gaps(m.numbers) for run, m in zip(runs, of, strict=True)]
     known = [float(np.nanmax(gaps)) for gaps in longest if not np.isnan(gaps).all()]
-    return LongestGaps.like(_times(longest, runs, system), most=max(known) if known else None)
+    return LongestGaps.from_fields(_times(longest, runs, system), most=max(known) if known else None)
 
 
 def _exactly(values: Floats, percent: float) -> Percentile:
