@@ -444,7 +444,7 @@ def with_advice(page: RunPage[Kept]) -> RunPage[Kept]:
 
     def settings(state: AppState) -> None:
         page.fields(state)
-        st.caption(f"{plain(decisions.which_scheduler(stored_result(DecisionStudy)))} [Evidence](evidence)")
+        st.caption("If queues are visible use nona-live, else nona. [Evidence](evidence)")
 
     return replace(page, fields=settings)
 

@@ -21,7 +21,7 @@ query = left.text_input(
     icon=":material/search:",
     key=FIND,
     persist_state="session",
-    help="Shows the questions, terms, keys of scenarios and sections that contain these words.",
+    help="Shows the questions, terms, scenario keys and sections that contain these words.",
 )
 shown = in_order(matching(query)) if query else one or every_section()
 if one and not query:
@@ -32,8 +32,7 @@ questions = 0 if one and not query else how_to_list(state, query)
 names = matching_terms(query) if query else tuple(t for t in (term,) if t in TERMS)
 if not (terms_and_keys(query, names) or questions or shown):
     st.info(
-        "No question, no term, no key of a scenario, nor a section contains all of these words. Try one or a "
-        "shorter one.",
+        "Nothing in Help contains all of these words. Try a single or a shorter word.",
         icon=":material/search_off:",
     )
 section_list(shown, {"schedulers": network_remarks})

@@ -10,26 +10,27 @@ from nona.app.widgets.terms import term
 
 state = current()
 with st.container(horizontal=True, vertical_alignment="center"):
-    hint = "Questions, a few steps each, on the pages. Your scenario comes back then."
+    hint = "Each question takes a few steps on the pages. Your scenario comes back afterwards."
     button("Start the demo", "start-demo", begin, state, icon="slideshow", hint=hint, type="primary")
-    st.caption("Your own: *File* in the side bar; files may also be dropped anywhere.", width="content")
+    st.caption("Your own: *File* in the side bar; or drop a file anywhere.", width="content")
 st.markdown(
-    "One query of four tasks; 2 and 3 could run in parallel. Load the link with other traffic, and see when "
-    "splitting stops paying."
+    "A query has four tasks; tasks 2 and 3 can run in parallel. Add other traffic to the link, and see when "
+    "splitting stops paying off."
 )
 network_story()
 with st.container(horizontal=True, vertical_alignment="center"):
     st.button(
         "Open this example",
         icon=":material/rocket_launch:",
-        help="Makes it the scenario, with the link's load as chosen above, and opens its placement.",
+        help="Opens this example with the link load chosen above, on page Placement. Undo brings your "
+        "scenario back.",
         on_click=open_example,
         args=(state, "pages/placement.py"),
     )
     st.caption(
-        f"A query a second. Bars on the {term('link')}: its messages; grey lines: their waits for other "
-        "messages. Beside other traffic split queries take longer than the formula says: a task that joins "
-        "parts waits for the last of them; the formula adds mean waits."
+        f"One query arrives per second. Bars on the {term('link')} are its messages; grey lines are waits "
+        "for other messages. With other traffic, split queries take longer than the formula says. A join "
+        "waits for its slowest input, but the formula adds mean waits."
     )
 recent(state)
 st.subheader("Questions")

@@ -21,7 +21,7 @@ with model_bar():
         icon=":material/add:",
         on_click=add_model,
         args=(state, state.model),
-        help="Queries of this model arrive in the scenario, ten a second at first.",
+        help="Adds this model to the scenario's workload, at ten queries per second.",
     )
 ask_before_adding(state)
 loaded = loaded_model(state, device)  # first, so that a page that waits says so in the open

@@ -10,9 +10,9 @@ from nona.app.widgets.terms import term
 
 state = current()
 st.caption(
-    f"Compares ways to divide every {term('sub-graph')} over servers ({term('configuration')}), and takes "
-    f"the best one by simulation: by the mean {term('JCT')} of all queries, by the SLOs kept, or by the "
-    "formula, as you choose below."
+    f"Compares the ways to divide each {term('sub-graph')} over servers ({term('configuration')}). "
+    f"Simulation picks the best, by mean response time ({term('JCT')}) or by SLOs kept; or the formula picks "
+    "alone."
 )
 if not no_queries(state, "A placement"):
     run_page(state, PLACEMENT)

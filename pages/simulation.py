@@ -28,10 +28,10 @@ if no_queries(state, "A simulation"):
     st.stop()
 holds_panel(state)
 with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-    hint = "Run: every scheduler on the scenario as it is. Sweep: one number or two, many values."
+    hint = "Run: every scheduler on the present scenario. Sweep: many values of one or two numbers."
     view = one_of("Ask by", VIEWS, "simulation-view", hint, label_visibility="collapsed")
     if view == "Run":
-        hint = "Move sliders on a copy of the scenario, and every scheduler answers at once."
+        hint = "Move sliders on a copy of the scenario; all schedulers are simulated at once."
         st.toggle("What if?", key="what-if-open", persist_state="session", help=hint)
 if view == "Sweep":
     sweep_panel(state)

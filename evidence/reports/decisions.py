@@ -394,15 +394,6 @@ def findings(data: DecisionStudy) -> list[str]:
     return [*lines, *_predictions(data), *_placing(data), *_unsteady(data)]
 
 
-def which_scheduler(data: DecisionStudy) -> str:
-    """Say in a line which scheduler pays where queues can be seen, and which where they cannot."""
-    blind, live = sides(data, "blind"), _ratios_to(data, "nona-live", "least-loaded")
-    return (
-        f"Queues seen: nona-live, faster than least-loaded in {sum(r < FASTER for r in live)} of {len(live)} "
-        f"cases. Not seen: nona, faster than all others in {blind.faster} of {blind.cells}."
-    )
-
-
 def _question(data: DecisionStudy, key: QuestionKey) -> list[str]:
     question, cells = QUESTIONS[key], compared(data, key)
     if not cells:

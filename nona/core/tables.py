@@ -96,9 +96,20 @@ def money(amount: float | None, currency: str) -> str:
     """Return an amount with its currency, which is a label only.
 
     >>> money(14.2, "USD"), money(None, "EUR"), money(222_222.2, "USD"), money(0.00321, "USD")
-    ('14.20 USD', '–', '222,222 USD', '0.00321 USD')
+    ('$14.20', '–', '$222,222', '$0.00321')
     """
+    if currency == "USD":
+        return or_dash(amount, lambda value: f"${amount_text(value)}")
     return or_dash(amount, lambda value: f"{amount_text(value)} {currency}")
+
+
+def currency_sign(currency: str) -> str:
+    """Return the sign of a currency for titles of columns and axes.
+
+    >>> currency_sign("USD"), currency_sign("EUR")
+    ('$', 'EUR')
+    """
+    return "$" if currency == "USD" else currency
 
 
 def amount_text(amount: float) -> str:
@@ -116,7 +127,7 @@ def per_hour(amount: float, currency: str) -> str:
     """Format a cost of servers per hour, alike for every family.
 
     >>> per_hour(14.2, "USD")
-    '14.20 USD per hour'
+    '$14.20 per hour'
     """
     return f"{money(amount, currency)} per hour"
 

@@ -34,7 +34,7 @@ from nona.core.figures import (
     zero_or_close,
 )
 from nona.core.registry import ChartStyle
-from nona.core.tables import money, per_hour
+from nona.core.tables import currency_sign, money, per_hour
 from nona.planning.report_plan import LEAST_USED, ErrorBudget, headroom_text, servers_text, tightest
 from nona.planning.report_plan_options import Bill, bills
 from nona.planning.results import PlanLoad, PlanOption, PlanReport, PlanWeek
@@ -66,7 +66,7 @@ def options_figure(
             _options(chart, report, measure, alike, size)
     places = [_place(o) for _, o in shown]
     if report.group is None:
-        fitting_axis(chart, places, f"{report.currency} per hour")
+        fitting_axis(chart, places, f"{currency_sign(report.currency)} per hour")
     elif min(places, default=0) > 0.5 * max(places, default=0):
         zero_or_close(chart, places)
         chart.update_xaxes(title="servers counted")
@@ -161,7 +161,7 @@ def costs_figure(report: PlanReport, pinned: Sequence[int] = ()) -> go.Figure:
     for number, part in enumerate(parts):
         _part(chart, report, chosen_bills, part, PALETTE[number % len(PALETTE)])
     chart.update_layout(barmode="stack")
-    chart.update_xaxes(title=f"{report.currency} per hour", rangemode="tozero")
+    chart.update_xaxes(title=f"{currency_sign(report.currency)} per hour", rangemode="tozero")
     chart.update_yaxes(autorange="reversed", showgrid=False)
     return chart
 
@@ -230,7 +230,7 @@ def _axis(chart: go.Figure, report: PlanReport, measure: LoadMeasure, values: Se
     elif measure == "p99":
         fitting_axis(chart, values, "p99 of the slowest model, ms", of="y")
     else:
-        chart.update_yaxes(title=f"{report.currency} per million queries", rangemode="tozero")
+        chart.update_yaxes(title=f"{currency_sign(report.currency)} per million queries", rangemode="tozero")
 
 
 def _dot(report: PlanReport, load: PlanLoad, measure: LoadMeasure) -> TrafficDot | None:

@@ -54,7 +54,7 @@ def plan_html(data: PlanOutcome) -> str:
                 paragraph(plan_options.evidence_text(report)),
                 table(
                     plan_options.series_table(report),
-                    "Counts that were ruled out, missed and kept, for each kind of cluster",
+                    "Server counts ruled out, missed and kept, for each kind of cluster",
                 ),
             ),
             scenario_section(about, "plan", "--html", "plan.html"),

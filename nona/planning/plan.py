@@ -38,7 +38,7 @@ from nona.scenario.schema import Scenario
 PlanStage = Literal["search", "times", "present", "headroom", "failures", "week"]
 _WORDS: dict[PlanStage, str] = {
     "search": "",
-    "times": "If times are off: ",
+    "times": "If task times are wrong: ",
     "present": "The present cluster: ",
     "headroom": "More traffic: ",
     "failures": "Failures: ",

@@ -54,7 +54,7 @@ def _tightest(report: HoldsReport) -> str:
     if not estimated:
         return _reason(report.option) or "No run has ended yet."
     tightest = max(estimated, key=lambda t: t.target.used(_seen(t) or 0.0))
-    target, label = tightest.target, "Still to decide" if tightest.verdict == "open" else "Tightest"
+    target, label = tightest.target, "Undecided" if tightest.verdict == "open" else "Tightest"
     bound, time = time_text(target.within_s), mean_text(tightest.time_s, format_time)
     if target.share is None:
         result = f"{target.model} mean {time} of {bound}"
@@ -75,7 +75,7 @@ def _budget(held: HeldTarget) -> str:
     if held.verdict != "open" or used.ci95 is None:
         return text
     low, high = map(share_text, used.ci95)
-    return f"{text}, and with its interval {low} to {high}: not sure to be below 100 %"
+    return f"{text}, and with its interval {low} to {high}: so it may exceed 100 %"
 
 
 def _seen(held: HeldTarget) -> float | None:
@@ -96,16 +96,14 @@ def _borne(report: HoldsReport, today: date | None) -> str:
     if factor is None:
         return _so_far(report)
     if factor <= 0:
-        return "No part of the traffic was seen to hold."
+        return "Even a small part of the traffic was not shown to keep its targets."
     month = ""
     if report.growth > 0 and report.breaks_at is not None:
         when = "passed already" if report.breaks_at == 0 else month_text(report.breaks_at, today)
         month = f"{when} at {format_number(100 * report.growth)} % a month"
     beyond = beyond_text(report.curve, factor, report.full_at)
     more = "; ".join(text for text in (month, beyond) if text)
-    until = {"keeps": "Until", "misses": "It would hold until", "open": "Certain until"}[
-        report.option.verdict
-    ]
+    until = {"keeps": "Until", "misses": "It would hold until", "open": "Proved up to"}[report.option.verdict]
     return f"{until} {headroom_text(factor)} the traffic ({more})."
 
 

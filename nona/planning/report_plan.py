@@ -80,7 +80,7 @@ def beyond_text(curve: Sequence[PlanLoad], headroom: float, full_at: float | Non
         return end or "more was not tried"
     least, most = headroom_text(min(still)), headroom_text(max(still))
     may = f"open at {least}" if least == most else f"open from {least} to {most}"
-    return f"{may}, so that it may bear more{f'; {end}' if end else ''}"
+    return f"{may}, so that it may take more{f'; {end}' if end else ''}"
 
 
 def day_of(made_at: str) -> date | None:
@@ -302,7 +302,9 @@ def _nothing(report: PlanReport) -> str:
         return open_yet if simulated else _predicted(report)
     if count:
         are, sure = verb(report.cheaper_open), f"{100 * report.confidence:.4g} % confidence"
-        return f"No option was seen to keep all targets; {count} {are} still open at {sure}: allow more runs."
+        return (
+            f"No option was shown to keep all targets; {count} {are} still open at {sure}: allow more runs."
+        )
     if not simulated and report.options:
         return f"No option keeps all targets: {report.options[-1].reason}."
     tried = max((c.missed for c in report.evidence if c.missed is not None), default=0)

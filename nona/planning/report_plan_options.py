@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from nona.cluster.prices import Price, age_text
 from nona.core.document import Estimate
-from nona.core.tables import COUNT, KEPT, MONEY, SHARE, TIME, Column, FilledTable, Kind, Table
+from nona.core.tables import COUNT, KEPT, MONEY, SHARE, TIME, Column, FilledTable, Kind, Table, currency_sign
 from nona.planning import report_plan as plan
 from nona.planning import results as planning
 from nona.planning.offers import gpu_text
@@ -63,9 +63,9 @@ def evidence_text(report: planning.PlanReport) -> str:
     runs = sum(o.replications for o in simulated)
     return (
         f"{len(simulated):,} options were simulated in {runs:,} runs. Each verdict has {sure} confidence, "
-        "which covers all its targets and all looks at the runs. Bounds rule out all counts below the first "
+        "which covers all its targets and all repeated checks. Bounds rule out all counts below the first "
         "of each row. Where a count of servers misses, lower counts in the same row are assumed to miss too. "
-        "This is proved for one queue before equal servers, not for every scheduler."
+        "This is proved for one queue with equal servers, not for every scheduler."
     )
 
 
@@ -161,7 +161,7 @@ CHAINS = Table[planning.PlanSeries](
         Column("not kept ≤", lambda c: c.missed, COUNT, help="Misses or open.", width=84),
         Column("keeps ≥", lambda c: c.kept, COUNT, width=70),
         Column(
-            "if times are off",
+            "if task times are wrong",
             lambda c: plan.range_text(c.if_times_off) if c.if_times_off else None,
             optional=True,
             help="All modelled times at the one or the other end of their 90 % intervals.",
@@ -252,7 +252,7 @@ OPTIONS = Table[_Option](
             "verdict",
             lambda r: "not run" if r.option.by == "prediction" else r.option.verdict,
             decides=True,
-            help="Not run: ordered by prediction alone; it is open.",
+            help="Not simulated: ordered by prediction alone, so it is open.",
             width=62,
         ),
         Column("servers", lambda r: plan.servers_text(r.option.servers), decides=True, width=250),
@@ -301,7 +301,7 @@ def options(report: planning.PlanReport, places: Sequence[int] | None = None) ->
     first = len(report.options) - len(entries)
     rows = [_Option(report, k, *entry) for k, entry in enumerate(entries, start=first)]
     filled = OPTIONS.fill(rows if places is None else [rows[k] for k in places])
-    filled = filled.renamed(PRICE, f"{report.currency} {PRICE}")
+    filled = filled.renamed(PRICE, f"{currency_sign(report.currency)} {PRICE}")
     return filled if any(option.batches for option in report.options) else filled.without("batches")
 
 
@@ -338,7 +338,7 @@ def plan_text(report: planning.PlanReport, today: date | None = None) -> str:
 PRICE_LIST = Table[Price](
     "GPU",
     (
-        Column("USD per hour", lambda p: p.usd_per_hour, MONEY),
+        Column("$ per hour", lambda p: p.usd_per_hour, MONEY),
         Column("as of", lambda p: p.date),
         Column("age", lambda p: age_text(p.date, date.today())),
         Column("source", lambda p: p.source),

@@ -120,7 +120,7 @@ def cluster_cost(scenario: Scenario) -> str:
     >>> from nona.scenario.file import parse_scenario
     >>> text = "{version: 1, cluster: {servers: [{count: 2, gpu: l4}]}, training: {generate: {jobs: 9}}}"
     >>> cluster_cost(parse_scenario(text))
-    '1.60 USD per hour'
+    '$1.60 per hour'
     """
     try:
         price = cluster_price(scenario)
@@ -145,5 +145,5 @@ def cost_note(scenario: Scenario) -> str:
     if scenario.serverless is None:
         return note
     prices = scenario.serverless.prices
-    rates = f"{prices.vcpu_hour:.3g} USD per vCPU-hour and {prices.vgpu_hour:.3g} USD per vGPU-hour"
+    rates = f"${prices.vcpu_hour:.3g} per vCPU-hour and ${prices.vgpu_hour:.3g} per vGPU-hour"
     return f"{note} Calls are charged for what their batches hold, {rates}.".strip()

@@ -222,7 +222,7 @@ def _price_notes(question: PlanQuestion) -> tuple[str, ...]:
     kind = "" if question.spec.prices.kind == "on-demand" else f", {question.spec.prices.kind}"
     names = dict.fromkeys(o.gpu for o in question.offers if o.gpu not in given and o.gpu in listed)
     return tuple(
-        f"{name}{kind}: {listed[name].usd_per_hour:.4g} USD/h as of {listed[name].date} "
+        f"{name}{kind}: ${listed[name].usd_per_hour:.4g}/h as of {listed[name].date} "
         f"({listed[name].source}; {'read there' if listed[name].checked == 'yes' else 'recollected'})"
         for name in names
     )

@@ -134,9 +134,7 @@ def _money(system: ServerlessSystem, records: ServerlessRecords) -> Check:
     by_batch = (vcpu_s * prices.vcpu_hour + vgpu_s * prices.vgpu_hour) / HOUR_S
     by_area = (sums.vcpu_area * prices.vcpu_hour + sums.vgpu_area * prices.vgpu_hour) / HOUR_S
     ok = _close(vcpu_s, sums.vcpu_area) and _close(vgpu_s, sums.vgpu_area) and _close(by_batch, by_area)
-    return Check(
-        "money", ok, f"batches cost {by_batch:.6g} USD in the window, what was held {by_area:.6g} USD"
-    )
+    return Check("money", ok, f"batches cost ${by_batch:.6g} in the window, held resources ${by_area:.6g}")
 
 
 def _close(a: float, b: float) -> bool:

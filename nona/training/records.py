@@ -393,7 +393,10 @@ def _causality(records: TrainingRecords, spans: Spans) -> Check:
     early = spans.start_s < records.arrival_s[spans.first] - CLOCK_S
     complete = ~np.isnan(records.completion_s)
     wrong = np.abs(last[complete] - records.completion_s[complete]) > CLOCK_S
-    text = f"{int(early.sum())} stays before the arrival, {int(wrong.sum())} completions not at a stay's end"
+    text = (
+        f"{int(early.sum())} placements before the arrival, {int(wrong.sum())} completions not at a "
+        "placement's end"
+    )
     return Check("no run before arrival, none after completion", not early.any() and not wrong.any(), text)
 
 

@@ -164,7 +164,7 @@ def test_the_filter_shows_what_holds_the_words_and_a_link_opens_its_section_or_t
     assert sorted(titles(at)) == sorted(s.title for s in matching("pollaczek wait"))
     assert 0 < len(titles(at)) < len(sections())
     at.text_input(key="guide-find").set_value("xyzzy nothing").run()
-    assert "nor a section contains" in at.info[0].value
+    assert "Nothing in Help contains" in at.info[0].value
     at.text_input(key="guide-find").set_value("").run()
     assert len(titles(at)) == len(sections()) + 1
     at.query_params[GUIDE_PARAMETER] = "mig"

@@ -24,9 +24,9 @@ def test_no_page_breaks_where_all_rows_are_of_language_models(open_page):
     system = prepare_language(state_of(at).scenario).system
     loads = [predict(system, k).load for k in range(len(system.engines))]
     shown = metrics(go(at, "scenario"))
-    assert shown["Engines, dealt evenly"] == share_text(max(loads), 1)
+    assert shown["Engine load, split evenly"] == share_text(max(loads), 1)
     # what all take where each gets requests in proportion to its speed
-    assert shown["Engines, load at best"] == share_text(len(loads) / sum(1 / load for load in loads), 1)
+    assert shown["Engine load, best routing"] == share_text(len(loads) / sum(1 / load for load in loads), 1)
 
 
 def test_rows_of_requests_are_added_edited_duplicated_removed_and_brought_back(open_page):
@@ -83,7 +83,7 @@ def test_queries_and_requests_are_on_the_pages_of_one_scenario(open_page):
         go(at, page)
         assert not at.error, page
         assert not at.exception, page
-    assert {"Load at best", "Engines, load at best"} <= set(metrics(at))
+    assert {"Load, best placement", "Engine load, best routing"} <= set(metrics(at))
 
 
 def test_a_new_scenario_for_a_language_model_has_its_engine_and_no_servers_that_nothing_uses(open_page):

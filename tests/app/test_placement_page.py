@@ -222,7 +222,7 @@ def test_a_placement_from_the_cache_does_not_claim_to_have_been_solved(open_page
     runs = (app.run(at, "place") for _ in range(IDLE + 2))
     again = next((run for run in runs if run.known), first)  # each worker knows what it has solved itself
     assert again.known
-    assert solved_text(again).startswith("Known from an earlier solution")
+    assert solved_text(again).startswith("Reused from an earlier search")
     fresh = first.model_copy(update={"known": False})
     assert solved_text(fresh).startswith("Solved in")
     early = solved_text(fresh.model_copy(update={"ended_early_s": 3.0}))

@@ -76,7 +76,7 @@ def test_finished_runs_keep_themselves_until_they_are_saved_or_removed(folder, m
     assert until(lambda: mine.listing().items)
     (item,) = mine.listing().items
     assert (item.by_itself, item.name) == (True, state_of(at).scenario.name)
-    assert "newer runs will take its place" in said(go(at, PAGE))
+    assert "newer runs will replace it" in said(go(at, PAGE))
     press(at, f"saved-keep-{item.id}")
     assert not mine.find(item.id).by_itself
     at.toggle(key=run_keeper.ONLY_SAVED).set_value(True).run()
@@ -186,7 +186,7 @@ def test_an_imported_item_opens_with_its_result_as_the_file_states_it(folder):
     state = state_of(at)
     assert (state.scenario, state.results["simulate"].data) == (scenario, result)
     assert not state.is_stale("simulate")
-    assert "as the file states it: run it again" in said_by(at.toast)
+    assert "as stated in the file: run it again" in said_by(at.toast)
     assert state.runs.kept[-1].name == "Monday (imported)"
 
 

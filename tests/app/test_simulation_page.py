@@ -165,7 +165,7 @@ def test_the_oldest_run_is_forgotten_but_never_the_baseline():
     assert runs.baseline is not None
     name = runs.kept[-1].data.scenario.name
     assert runs.kept[-1].name == f"{name}: seed 4 → 5"
-    assert runs.add("f", "j", result(5)).name == f"{name}: the same again"
+    assert runs.add("f", "j", result(5)).name == f"{name}: unchanged scenario"
 
 
 @pytest.mark.verify

@@ -223,7 +223,7 @@ def test_what_has_ended_is_kept(tmp_path, monkeypatch):
         for name, run in part.report.schedulers.items():
             assert part.means[name].jct_s == whole.means[name].jct_s[: run.replications]
     assert early_text(parts[5], 3.0) == (
-        "The simulation was cancelled after 3.0 s; the figures are those of the replications that had ended "
+        "The simulation was cancelled after 3.0 s; the figures cover the finished replications "
         "(of 3: nona 2, local 2, nona-live 1 and spread 1)."
     )
     shares = [m["fraction"] for m in told if "fraction" in m]

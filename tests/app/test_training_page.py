@@ -67,7 +67,7 @@ def test_jobs_are_generated_for_the_cluster_or_of_an_uploaded_trace_and_without_
     at = adopt(open_page(PAGE))
     before = state_of(at).scenario
     named(at.get("button_group"), "Jobs from").set_value("your file").run()
-    assert "There is no file of jobs yet" in said(at.error)
+    assert "There is no job file yet" in said(at.error)
     assert state_of(at).scenario == before
 
 

@@ -42,7 +42,7 @@ def test_load_and_shares_are_those_of_the_prepared_system(open_page):
     background, queries = executor_utilization(system)
     load = offered(state)
     assert (load.background, load.even) == (pytest.approx(background), pytest.approx(max(queries)))
-    assert metrics(at)["Load, blind draw"] == share_text(background + max(queries), 1)
+    assert metrics(at)["Load if servers are picked at random"] == share_text(background + max(queries), 1)
     shown = trees(at)
     assert shown[0][0][2][0] == gauge("Executors", "executors", 0.2, load.best, load.even)
     for index, rate in enumerate((300 / 350, 50 / 350)):
@@ -69,7 +69,7 @@ def test_a_row_is_batched_as_it_says_or_as_all_rows_and_its_fold_shows_the_times
         times = batched_times(query.batching.step_s[:, 0].sum(axis=1))
         assert f"On a100-40gb: {fit_text(times)}." in said(at.caption)
         assert gain_text(times) in said(at.markdown)
-    assert "As for all rows" in said(at.caption)
+    assert "This row uses" in said(at.caption)
     assert "a delay does not count under the rule static" in said(at.warning)
     named(at.text_input, "Allowed sizes").set_value("2, 4").run()
     assert "allowed [2, 4] must have 1" in said(at.error)
@@ -94,7 +94,7 @@ def test_an_slo_that_cannot_be_met_and_overload_are_told_plainly(open_page):
     assert "for waits on one server" in said(at.caption)
     edit(at, ("workload", 0, "rate"), "1000000/s")
     assert any("Add servers below" in e.value for e in at.error)
-    assert float(metrics(at)["Load at best"].split()[0].replace(",", "")) > 100
+    assert float(metrics(at)["Load, best placement"].split()[0].replace(",", "")) > 100
 
 
 def test_a_trace_is_previewed_with_what_was_read(open_page):

@@ -131,7 +131,7 @@ def test_two_tabs_show_the_same_scenario_and_keep_both_edits(page, app_url):
     other = page.context.new_page()
     other.goto(f"{app_url}/cluster")
     tools.wait_titled(other, "Scenario")
-    other.get_by_text("Open in another tab too").wait_for()
+    other.get_by_text("This scenario is open in another tab too").wait_for()
     tools.fill_text(page, "Capacity", "40 Gbit/s")
     # The other tab does not know yet; what is typed there is kept, and then it shows both.
     tools.fill_text(other, "Latency", "7 us")

@@ -43,7 +43,7 @@ def test_a_plan_is_found_read_and_opened(page):
     assert "which growth passes in" in headline
     for tab, word in (
         ("More traffic", "Shown up to"),
-        ("Failures", "Work that the lost servers were doing"),
+        ("Failures", "Work in progress on the lost servers"),
         ("Costs", "Check prices before you buy"),
         ("Week", "The traffic is steady"),
         ("Evidence", "options were simulated"),

@@ -15,7 +15,7 @@ from nona.scenario.sample_files import scenario_path
 
 pytestmark = [pytest.mark.browser, pytest.mark.verify]
 PIXELS = "root => [...root.querySelectorAll('figure canvas')].map(c => c.toDataURL())"
-TABS = ("Compare", "Distribution", "Where time goes", "Over time", "How sure")
+TABS = ("Compare", "Distribution", "Where time goes", "Over time", "Confidence")
 
 
 def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(page):

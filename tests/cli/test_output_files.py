@@ -253,7 +253,7 @@ def test_a_saved_plan_is_listed_compared_exported_and_imported(planned, capsys):
     where = ["--store", str(planned / "store")]
     listed = answer(capsys, "saved", "list", *where)["items"]
     ids = (listed[1]["id"], listed[0]["id"])
-    assert "cost per hour, USD" in text(capsys, "saved", "compare", *ids, *where)
+    assert "cost per hour, $" in text(capsys, "saved", "compare", *ids, *where)
 
 
 def test_the_interval_of_a_change_has_both_ends_of_both_intervals():

@@ -332,7 +332,7 @@ def test_a_plan_without_a_verdict_says_that_options_are_undecided() -> None:
     assert re.fullmatch(
         r"undecided with 2: about [\d,]+ more requests, \d+ runs in all, would decide", option.note
     )
-    assert "undecided: what was seen is too close" in language_plan_finding(plan).text
+    assert "undecided: the results are too close" in language_plan_finding(plan).text
     missed = option.model_copy(update={"verdict": "misses"})
     none = language_plan_finding(plan.model_copy(update={"options": (missed,)}), 75.0)
     assert (none.bad, none.text) == (True, "Cancelled after 75 s. No option on offer keeps all targets.")

@@ -89,11 +89,11 @@ def test_the_headroom_goes_on_to_where_a_simulation_misses_not_to_a_cap():
         ({}, None, "more was not tried"),
         ({}, 5.0, "the executors are full at 5×"),
         ({2.2: "misses", 2.1: "misses"}, 5.0, "misses from 2.1×"),
-        ({2.2: "misses", 2.1: "open"}, 5.0, "open at 2.1×, so that it may bear more; misses from 2.2×"),
+        ({2.2: "misses", 2.1: "open"}, 5.0, "open at 2.1×, so that it may take more; misses from 2.2×"),
         (
             {2.0: "keeps", 2.1: "open", 2.4: "open"},
             5.0,
-            "open from 2.1× to 2.4×, so that it may bear more; the",
+            "open from 2.1× to 2.4×, so that it may take more; the",
         ),
     ],
 )
@@ -110,11 +110,11 @@ def test_an_open_verdict_names_the_target_that_keeps_it_open_and_what_would_deci
     option = filled(PlanOption, verdict="open", replications=8, needed=64)
     rows = (row("certain", 0.91, "keeps"), row("rare", 0.95, "open"))
     finding = holds_finding(filled(HoldsReport, option=option, targets=rows))
-    assert "Still to decide: 95 % of rare" in finding.lead
+    assert "Undecided: 95 % of rare" in finding.lead
     assert finding.lead.endswith("50 % of its error budget is used."), "5 of the 10 % that may be late"
     known = but(rows[1], share=Estimate(mean=0.91, ci95=(0.89, 0.93)))
     told = holds_finding(filled(HoldsReport, option=option, targets=(known,))).lead
-    assert "90 % of its error budget is used, and with its interval 70 % to 110 %: not sure to be" in told
+    assert "its error budget is used, and with its interval 70 % to 110 %: so it may exceed 100 %" in told
     assert "64 runs would decide it" in finding.beside
 
 

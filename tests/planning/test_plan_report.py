@@ -138,7 +138,7 @@ def test_the_finding_names_what_to_buy_and_rows_have_every_option_and_one_answer
     now, *rows = tables.options(report).numbers().to_dict("records")
     assert (now["answer"], now["servers"], now["verdict"]) == ("now", f"4 × {FAST}", "keeps")
     assert now["cost_per_hour"] == pytest.approx(4 * 2.1), "at the price of the offer"
-    assert f"4 × {FAST} at 8.40 USD per hour, keeps all targets" in plan_text(report)
+    assert f"4 × {FAST} at $8.40 per hour, keeps all targets" in plan_text(report)
     likely = but(report, present=but(report.present, by="prediction", verdict="open"))
     assert "is ◇ predicted to keep" in plan_text(likely)
     assert [i for i, row in enumerate(rows) if row["answer"]] == [report.answer.option]

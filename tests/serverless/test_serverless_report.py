@@ -109,8 +109,7 @@ def test_the_finding_on_nodes_names_who_needs_fewest_and_who_never_does():
     none = serverless.NodesFor(found=None, tried=())
     told = findings.nodes_finding(nodes_report(0.99, a=a, b=b, c=none))
     assert told.startswith(
-        "a keeps 99.0 % of the SLOs with 4 nodes, 20.00 USD per hour for their vCPUs and vGPUs; b 6 "
-        "(30.00 USD)"
+        "a keeps 99.0 % of the SLOs with 4 nodes, $20.00 per hour for their vCPUs and vGPUs; b 6 ($30.00)"
     )
     assert "up to 9 nodes are too few for c" in told
     looked = tried(3, 0.93), tried(4, 0.94)

@@ -281,7 +281,7 @@ def _bar(state: AppState, tour: Tour) -> None:
                 st.markdown(f"**Found:** {plain(outcome)}")
             shown = state.results.get(tour.shown.run)
             if shown is not None and shown.job_id == SHIPPED:
-                st.caption("This result ships with the program, because its search takes minutes.")
+                st.caption("This result ships with the program, because the search takes minutes.")
             if _lacks_run(state, tour.shown):
                 button("Run this step", "demo-run", _run_again, state, icon="play_arrow", type="primary")
 
@@ -322,7 +322,7 @@ def _buttons(state: AppState, tour: Tour) -> None:
         args=(state,),
         key=QUESTIONS,
     )
-    hint = "Leaves the demo (key Escape). Your own scenario and results come back."
+    hint = "Leaves the demo (Escape). Your scenario and results come back."
     button("Leave", "demo-leave", press, state, "leave", icon="close", hint=hint)
 
 

@@ -89,13 +89,13 @@ TRAINING_STORY = DemoQuestion(
         TRAINING,
         "training-tabs",
         {
-            "Policies": "Every policy gets the same jobs on the same GPUs. The chart sets mean JCT against "
+            "Policies": "Every policy gets the same jobs on the same GPUs. The chart shows mean JCT against "
             "cost.",
-            "Rounds": "Which job had which GPU. Click a bar: the table says why each job ran or waited in "
-            "that round.",
+            "Rounds": "This chart shows which job had which GPU. Click a bar: the table says why each job "
+            "ran or waited in that round.",
             "Allocation": "The share of time that the policy allocates to each job on each type, and the "
             "share received.",
-            "Fairness": "Who would be faster on an equal share of the cluster.",
+            "Fairness": "This chart shows which jobs would be faster on an equal share of the cluster.",
         },
         "training",
         SHORT,
@@ -156,8 +156,8 @@ STORIES = (
         (
             DemoStep(
                 SCENARIO,
-                "The models with their rates and SLOs, and the servers that they share. The bar says how "
-                "full the servers become, and what they cost.",
+                "This page has the models with their rates and SLOs, and the servers that they share. The "
+                "bar shows the load of the servers and their cost.",
                 QUICK,
             ),
             _simulated(
@@ -166,7 +166,7 @@ STORIES = (
                 QUICK,
             ),
             _simulated(
-                "The same with more servers. The step before is the baseline: does the interval of the "
+                "The same with more servers. The previous step is the baseline: does the interval of the "
                 "difference exclude zero?",
                 MORE,
                 against=True,
@@ -180,14 +180,15 @@ STORIES = (
             PLAN,
             "plan-tabs",
             {
-                "More traffic": "GPUs on offer, whole or sliced, at their prices. The plan looks for the "
-                "cheapest servers and scheduler that keep every target: each marker is a cluster that was "
-                "simulated.",
-                "Costs": "What the answer costs, part by part, next to the runners-up that keep the targets.",
+                "More "
+                "traffic": "The plan looks for the cheapest servers and scheduler that keep every target. "
+                "Each marker is a simulated cluster.",
+                "Costs": "The cost of the answer, part by part, next to the runners-up that keep the "
+                "targets.",
                 "Failures": "When a server fails, does the rest still keep the targets? The plan did not ask "
                 "for that.",
-                "Evidence": "The evidence: for every kind of cluster, which counts were ruled out, missed or "
-                "kept.",
+                "Evidence": "The evidence: which server counts of each cluster kind were ruled out, missed "
+                "the targets or kept them.",
             },
             "plan",
         ),
@@ -224,7 +225,7 @@ STORIES = (
                 "serverless-tabs",
                 {
                     "Policies": "Every policy chooses jobs, vCPUs and vGPUs for each batch, on the same "
-                    "calls. The chart sets kept SLOs against cost.",
+                    "calls. The chart shows kept SLOs against cost.",
                     "Latency": "How long calls take under each policy, against their SLO.",
                     "Search": "One search of ESG, step by step: which configurations it tries, and which "
                     "rule prunes each branch.",
@@ -246,20 +247,20 @@ STORIES = (
         (
             DemoStep(
                 SCENARIO,
-                "Chat and long documents ask the same engine, which makes all answers token by token. Look "
-                "at the lengths, and at how many tokens a step may have.",
+                "Chat and long documents share one engine, which generates all answers token by token. Look "
+                "at the prompt lengths, and at the token budget of a step.",
             ),
             _engines(
                 "A step gives a token to every answer that runs. Look for steps with a large part of a "
-                "prompt: all answers wait meanwhile."
+                "prompt: they delay all answers."
             ),
             _engines(
-                "The same requests where a step has fewer tokens, so that prompts are split into small "
-                "parts. What became of the gaps, and of the first tokens?",
+                "The same requests with a smaller token budget, so that prompts are split into smaller "
+                "chunks. Compare the gaps between tokens and the first tokens.",
                 SMALL_STEPS,
             ),
             _evidence(
-                "The same simulation beside a run of vLLM that was measured request by request.",
+                "The simulation compared with a vLLM run that was measured request by request.",
                 "Simulator",
                 ("simulator-of", "language models"),
             ),
@@ -279,10 +280,10 @@ STORIES = (
                 "The paper's evaluation, repeated.", "Published claims", ("claims-of", "the Nona paper")
             ),
             _simulated(
-                "Every run of yours says how sure it is: prediction, simulated mean with its interval, and "
+                "Every run states its confidence: the prediction, the simulated mean with its interval, and "
                 "the bound of an idle cluster.",
                 QUICK,
-                "How sure",
+                "Confidence",
             ),
         ),
     ),

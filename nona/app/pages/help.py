@@ -67,19 +67,19 @@ HOW_TO = (
     HowTo("compare two models?", "*Beside another model* draws both, with their figures.", "models"),
     HowTo(
         "set rates and targets?",
-        "Rate, SLO and percentiles stand at each model.",
+        "Each model's card has rate, SLO and percentiles.",
         "scenario",
     ),
     HowTo(
-        "answer after a search, token by token?",
-        "Add a language model, then *Arrivals*: after the row that searches.",
+        "add retrieval before an LLM answer (RAG)?",
+        "Add a language model, then choose under *Arrivals* the row that retrieves.",
         "scenario",
     ),
     HowTo("slice GPUs?", "*Shared as*: MIG slices, then click the layout.", "scenario"),
     HowTo("replay recorded arrivals?", "*Arrival traces* takes a CSV; choose it as *Arrivals*.", "scenario"),
     HowTo(
         "make arrivals bursty?",
-        "*More on* a row, then *Arrivals*: bursts of so many times the rate, or gaps of any CV.",
+        "*More on* a row, then *Arrivals*: bursts at a multiple of the rate, or gaps of any CV.",
         "scenario",
         also="bursts, peaks",
     ),
@@ -94,18 +94,19 @@ HOW_TO = (
     HowTo("add a GPU that is not listed?", "*Devices of your own*.", "scenario"),
     HowTo(
         "know which parts run where?",
-        "*Solve the placement*: the best of many placements, compared by simulation.",
+        "*Solve the placement* simulates many placements and takes the best.",
         "placement",
     ),
     HowTo(
         "know how many servers I need?",
-        "*Count servers* finds the fewest that keep the SLOs; of a plan: *Servers to count*.",
+        "*Count servers* finds the fewest that keep the SLOs; in a plan, *Servers to count*.",
         "plan",
     ),
-    HowTo("compare schedulers?", "Choose them and run: all get the same arrivals.", "simulation"),
+    HowTo("compare schedulers?", "Choose schedulers and run: all get the same arrivals.", "simulation"),
     HowTo(
-        "set an option of a scheduler, such as how many it samples?",
-        "*Options* below the choice has those of the chosen ones: how many executors jsq-d samples, for one.",
+        "set an option of a scheduler, such as its number of samples?",
+        "*Options* below the choice lists the options of the chosen schedulers, such as jsq-d's number of "
+        "samples.",
         "simulation",
         (("simulation-view", "Run"),),
     ),
@@ -118,26 +119,26 @@ HOW_TO = (
     HowTo("compare with how it was before?", "*Pin as baseline*, change something, run again.", "simulation"),
     HowTo(
         "find what to buy?",
-        "Give GPUs at their prices, then *Find the plan*.",
+        "Choose GPUs and their prices, then *Find the plan*.",
         "plan",
         also="price, cost, budget, rent",
     ),
     HowTo(
-        "know whether my cluster holds, until when, and if a server dies?",
-        "*Does it hold?*: the tightest target, more traffic, lost servers.",
+        "know whether my cluster keeps its SLOs, with more traffic too, and without a server?",
+        "*Does it hold?* checks the tightest target, more traffic and lost servers.",
         "simulation",
         (("simulation-view", "Run"),),
     ),
     HowTo(
         "see who wins, and what to change?",
-        "Below a run's charts: why the best one wins, and what an overloaded one needs.",
+        "Below a run's charts: why the best scheduler wins, and what an overloaded one needs.",
         "simulation",
         (("simulation-view", "Run"),),
         also="advice, recommendation, remedy, overload",
     ),
     HowTo(
         "keep, find or share a run?",
-        "Finished runs are listed there; *Share* makes a file or a link.",
+        "Page Runs lists finished runs; *Share* makes a file or a link.",
         "runs",
     ),
     HowTo(
@@ -148,20 +149,20 @@ HOW_TO = (
     ),
     HowTo(
         "cancel a run?",
-        "*Cancel* stands beside its progress and in the side bar; what is known by then stays.",
+        "*Cancel* is beside the progress and in the side bar; the result so far stays.",
         "simulation",
         also="stop, abort",
     ),
     HowTo(
         "use a dark theme?",
-        "Pages follow the colours of your browser or system; there is nothing to set here.",
+        "Pages follow the color scheme of your browser or system.",
         "home",
         also="dark mode, light theme, colours",
     ),
     HowTo("do the same from a shell?", "*Same from the shell*, on every page with a run.", "simulation"),
     HowTo(
-        "know how far to trust a number?",
-        "The number beside each result leads to its study.",
+        "know how accurate a number is?",
+        "Page Evidence has the measured accuracy.",
         "evidence",
         (("evidence-tabs", "Predictions"),),
     ),
@@ -230,7 +231,7 @@ def matching_hardware(query: str) -> list[str]:
     >>> [line.partition(":")[0] for line in matching_hardware("nvlink h100")]
     ['**NVLink 4 (H100, H200)** (`nvlink4`)']
     """
-    price = {name: f", {per_hour(of.usd_per_hour, 'USD')}" for name, of in listed_prices().items()}
+    price = {name: f", {plain(per_hour(of.usd_per_hour, 'USD'))}" for name, of in listed_prices().items()}
     about = {
         f"**{gpu.label or name}** (`{name}`)": f"{format_size(gpu.memory_bytes)}, "
         f"{format_size(gpu.bandwidth)}/s{price.get(name, '')}"

@@ -30,8 +30,8 @@ HIGHEST_MS = 60.0  # of the curve's axis: beyond it lies only what has all but s
 _story_component = declare("story", "story", "curve", why="a slider that redraws at 60 Hz without a run")
 TOLD = {
     "local": ("One server", "All four tasks run on one server, one after the other."),
-    "spread": ("Split blindly", "Tasks 2 and 3 go to other servers, whatever the link costs."),
-    "nona": ("Split by Nona", "Only tasks that gain from it are sent away, given the link's load."),
+    "spread": ("Split blindly", "Tasks 2 and 3 run on other servers, whatever the transfer costs."),
+    "nona": ("Split by Nona", "Only tasks that gain from it at this link load run on other servers."),
 }
 
 
@@ -63,8 +63,8 @@ def network_story() -> None:
     story = stored_result(LinkLoadExample)
     _story_component(key=STORY_KEY, data=story_view(story).to_json(), on_load_change=lambda: None)
     st.caption(
-        f"Curves: by formula. Symbols and bars: {story.jobs} simulated jobs at each point; they ship with "
-        f"version {story.version}."
+        f"Curves: formula. Symbols and bars: {story.jobs} simulated jobs at each point, shipped with version "
+        f"{story.version}."
     )
 
 
@@ -123,7 +123,7 @@ class UserQuestion:
 QUESTIONS = (
     UserQuestion(
         "Can my model gain from splitting?",
-        "Upload an ONNX file; see what merges and why, what is left to distribute, and the most that "
+        "Upload an ONNX file. See which operators merge and why, what can be distributed, and how much time "
         "splitting could save.",
         "Look at a model",
         ":material/account_tree:",
@@ -131,8 +131,8 @@ QUESTIONS = (
     ),
     UserQuestion(
         "What does my cluster need?",
-        "How many servers keep the SLOs, scheduler by scheduler; then change servers, GPUs, MIG slices or "
-        "the link, and see the difference with its interval.",
+        "Find how many servers each scheduler needs to keep the SLOs. Then change servers, GPUs, MIG slices "
+        "or the link, and see the difference with its interval.",
         "Size a cluster",
         ":material/dns:",
         "pages/plan.py",
@@ -141,8 +141,8 @@ QUESTIONS = (
     ),
     UserQuestion(
         "What should we buy, and when does it break?",
-        "GPUs on offer at their prices, whole or sliced: the cheapest cluster and scheduler that keep every "
-        "target, with headroom, failures and the month in which growth uses it up.",
+        "Find the cheapest GPUs, whole or sliced, and the scheduler that keep every target. See the "
+        "headroom, what failures do, and how many months the cluster lasts.",
         "Plan a purchase",
         ":material/shopping_cart:",
         "pages/plan.py",
@@ -151,7 +151,8 @@ QUESTIONS = (
     ),
     UserQuestion(
         "Which scheduler, up to what load?",
-        "Every scheduler against background traffic on the link, and where each one becomes unstable.",
+        "Compare all schedulers over background traffic on the link, and see where each one becomes "
+        "unstable.",
         "Compare schedulers",
         ":material/stacked_line_chart:",
         "pages/simulation.py",
@@ -160,8 +161,8 @@ QUESTIONS = (
     ),
     UserQuestion(
         "Which policy keeps the SLO of my serverless workflows, and at what cost?",
-        "Functions batched and sized on shared GPUs: ESG against INFless, FaST-GShare, Orion and "
-        "Aquatope; hit rate, cost, cold starts, the search step by step.",
+        "Compare ESG with INFless, FaST-GShare, Orion and Aquatope on shared GPUs: SLO hit rate, cost, cold "
+        "starts, and the search step by step.",
         "Compare policies",
         ":material/bolt:",
         "pages/serverless.py",
@@ -171,8 +172,8 @@ QUESTIONS = (
     ),
     UserQuestion(
         "Who should get which GPU, when jobs train for hours?",
-        "Long jobs on GPUs of several types: Gavel's policies, fair, fast or cheap; JCT, fairness and cost, "
-        "round by round.",
+        "Compare Gavel's fair, fast and cheap policies for long jobs on several GPU types: JCT, fairness and "
+        "cost, round by round.",
         "Compare allocations",
         ":material/model_training:",
         "pages/training.py",
@@ -182,8 +183,8 @@ QUESTIONS = (
     ),
     UserQuestion(
         "Do long prompts stall the answers of language models?",
-        "Engines that serve requests token by token: when the first token comes, how fast the others follow, "
-        "how full caches are, and which router keeps the targets.",
+        "Simulate engines step by step. See when the first token comes, how fast the others follow, how full "
+        "the KV caches are, and which router keeps the targets.",
         "Serve language models",
         ":material/forum:",
         "pages/simulation.py",
@@ -193,8 +194,8 @@ QUESTIONS = (
     ),
     UserQuestion(
         "How accurate are the results?",
-        "Prediction against simulation with its interval, the simulator against queueing theory, modelled "
-        "times against published ones.",
+        "Compare predictions with simulations, the simulator with queueing theory, and modelled times with "
+        "published ones.",
         "See the checks",
         ":material/fact_check:",
         "pages/evidence.py",
@@ -242,7 +243,7 @@ def _example(state: AppState, family: str, name: str, title: str) -> None:
             "Open",
             icon=":material/rocket_launch:",
             key=f"open-{name}",
-            help="Makes it the scenario; Undo restores the open one.",
+            help="Opens this example. Undo brings your scenario back.",
             on_click=open_demo,
             args=(state, name, page_file(FAMILY_PAGES[family])),
         )
@@ -290,7 +291,7 @@ def recent(state: AppState) -> None:
             with st.container(border=True, height="stretch", gap="xsmall"):
                 st.markdown(f"**{plain(item.facts.scenario)}**")
                 st.caption(plain(f"{item.facts.finding} {item.facts.made}"))
-                hint = "Its scenario with this result; Undo restores the open one."
+                hint = "Opens its scenario with this result. Undo brings your scenario back."
                 button("Open", f"recent-{item.id}", open_item, state, item, icon="open_in_browser", hint=hint)
 
 
@@ -312,7 +313,7 @@ def opens(state: AppState, question: UserQuestion) -> str:
     if not question.scenario:
         return ""
     if asks_own(state, question):
-        return f"Asked of your scenario “{state.scenario.name}”."
+        return f"Uses your scenario “{state.scenario.name}”."
     return f"Opens “{shipped_scenario(question.scenario).name}”."
 
 

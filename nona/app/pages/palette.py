@@ -114,7 +114,7 @@ def _dialog(state: AppState, number: int) -> None:
             filter_mode="contains",
             key=f"palette-{number}",
             placeholder="Type a word",
-            help="Enter goes there, or does it.",
+            help="Enter opens the page or runs the action.",
         )
     if chosen is not None:
         actions[chosen]()

@@ -116,7 +116,7 @@ def run_page(state: AppState, page: RunPage[D]) -> None:
             _evidence_line(state, page, data)
         equivalent(state, page.command, *page.words, key=page.kind)
     if data is not None and _runs(state, page.kind):
-        st.info("All below is of the run before until this one ends.", icon=":material/history:")
+        st.info("Below: the previous run.", icon=":material/history:")
     names = list(page.tabs)
     for tab, name in zip(st.tabs(names, on_change="rerun", key=f"{page.kind}-tabs"), names, strict=True):
         if tab.open:
@@ -149,9 +149,9 @@ def _tab(state: AppState, page: RunPage[D], tab: Tab[D], data: D | None) -> None
 
 def _no_result_text(state: AppState, page: PageRun[D]) -> str:
     if _runs(state, page.kind):
-        return "The result appears here once the run has ended."
+        return "The result appears here when the run ends."
     if _cut_off(state, page.kind) is not None:
-        return "A cancelled run leaves only what is shown above: run it again for a result."
+        return "A cancelled run leaves only the figures above: run it again for a result."
     of_this = " of this scenario" if page.kind in state.results else ""
     return f"Nothing has been run{of_this} yet: press “{page.label}” above."
 
@@ -260,9 +260,9 @@ def _of_present(state: AppState, kind: str) -> bool:
 
 
 PHASE_ADVICE = {
-    MODELS: "It was still reading and contracting the models, which is done once for each.",
-    PLACEMENT: "It was still solving the placement: fewer tasks, by a coarser rule on page Models, take less "
-    "time, and schedulers without a placement none.",
+    MODELS: "The run was still reading and contracting the models; each model needs this only once.",
+    PLACEMENT: "The run was still solving the placement. A coarser rule on page Models takes less time; "
+    "schedulers without a placement take none.",
 }
 """What would have taken less time, by the phase in which a job was cancelled; else the run's own advice."""
 
@@ -272,7 +272,7 @@ def _ended_note(state: AppState, run: PageRun[D], job: AppJob | None) -> None:
         return
     if job.status == "failed":
         st.error(plain(job.error), icon=":material/error:")
-        st.caption("Nothing was lost: change what the line above names, and run again.")
+        st.caption("Nothing was lost. Change what the message above names, and run again.")
     elif job.status == "cancelled":
         advice = PHASE_ADVICE.get(job.phase, run.advice)
         when = f"after {duration(job.elapsed_s)}. {advice}" if job.started else "before it started."
@@ -356,7 +356,7 @@ def ended_early(seconds: float | None) -> None:
     """Mark a result that a cancelled run left; nothing for a whole one."""
     if seconds is not None:
         st.warning(
-            f"Cancelled after {duration(seconds)}: this is what was known by then.",
+            f"Cancelled after {duration(seconds)}: this is the result so far.",
             icon=":material/stop_circle:",
         )
 

@@ -62,8 +62,8 @@ def _cookie_hint() -> None:
     """A warning where the browser keeps no cookie: nobody could find the items again."""
     if not comes_back():
         st.caption(
-            "This browser keeps no cookie of this server: once it is closed, what you saved here cannot be "
-            "found again. Export it first."
+            "This browser stores no cookie of this server. After you close it, your saved runs cannot be "
+            "found again: export them first."
         )
 
 
@@ -104,13 +104,13 @@ def save_popover(state: AppState, to_save: ToSave | None) -> None:
     with st.popover(f"Save this {noun}", icon=":material/bookmark_add:"):
         # Said here: as a hint of the button it would lie over Save, which unfolds where the pointer is.
         st.caption(
-            "Keeps the scenario with its models, and the result, until you delete it; see page Runs. A run "
-            "that is not saved stays there until newer runs take its place."
+            "Keeps the scenario, its models and the result until you delete them; see page Runs. Unsaved "
+            "runs stay there until newer runs replace them."
         )
         # A browser draws the field when it is unfolded, and takes its default then, not what was set before.
-        hint = "What page Runs lists it as."
+        hint = "The name of the run on page Runs."
         st.text_input("Name", to_save.name[:MOST_NAME], key=named, max_chars=MOST_NAME, help=hint)
-        hint = "Anything to remember; searches look into it."
+        hint = "Your remarks; the search includes them."
         st.text_area("Note", key=noted, max_chars=MOST_NOTE, height=80, help=hint)
         st.button(
             "Save", type="primary", icon=":material/bookmark_added:", on_click=save, key=f"save-{kind.name}"
@@ -134,7 +134,7 @@ def open_item(state: AppState, item: SavedItem) -> None:
     state.show_first_model()
     state.go_to = page_file(PLACES[item.kind].page)
     if _show(state, item, contents):
-        states = " as the file states it: run it again to check it" if item.imported else ""
+        states = " as stated in the file: run it again to check" if item.imported else ""
         state.tell(f"“{item.name}” is open, with its result{states}.")
     else:
         state.tell(f"The scenario of “{item.name}” is open; run it to see its result here.")
@@ -178,7 +178,7 @@ def _item_card(state: AppState, item: SavedItem, tick: str) -> None:
         ]
         parts += [f"imported {date_text(item)}: figures as the file states them"] if item.imported else []
         parts += [] if item.mine else ["saved by somebody else"]
-        parts += ["not saved: newer runs will take its place"] if item.by_itself else []
+        parts += ["not saved: newer runs will replace it"] if item.by_itself else []
         st.caption(plain(" · ".join(parts)))
         if facts.finding:
             st.markdown(plain(facts.finding))
@@ -199,23 +199,23 @@ def _spoken(name: str) -> str:
 def _operations(state: AppState, item: SavedItem) -> None:
     with st.container(horizontal=True, gap="small"):
         hint = (
-            "Replaces your scenario with its own; Undo in the side bar restores yours. The "
-            "result is shown on its page."
+            "Replaces your scenario by the run's scenario, and shows the result on its page. Undo brings "
+            "your scenario back."
         )
         button("Open", f"saved-open-{item.id}", open_item, state, item, icon="open_in_browser", hint=hint)
         if item.mine and item.by_itself:
-            hint = "It then stays until you delete it."
+            hint = "Keeps the run until you delete it."
             button("Save", f"saved-keep-{item.id}", _keep, state, item, icon="bookmark_add", hint=hint)
         if item.mine:
             _edit(state, item)
         _share(item)
         if not item.by_itself:
-            hint = "Saves a copy of your own."
+            hint = "Saves a copy that belongs to you."
             button(
                 "Duplicate", f"saved-copy-{item.id}", _duplicate, state, item, icon="content_copy", hint=hint
             )
         if item.mine:
-            hint = "Can be taken back, for a day."
+            hint = "You can undo this for a day."
             button("Delete", f"saved-delete-{item.id}", _delete, state, item, icon="delete", hint=hint)
 
 
@@ -230,13 +230,13 @@ def _share(item: SavedItem) -> None:
         icon=":material/link:",
         on_change="rerun",
         key=f"saved-share-{item.id}",
-        help="As a file; as a link too, if it is small and needs no file.",
+        help="Download, or copy a link if no model file is needed.",
     )
     if not popover.open:
         return
     with popover:
         own = store()  # here: the file is made outside the script, where nobody's cookie is at hand
-        hint = "Scenario, models and result in one file, for Import on page Runs and `nona saved import`."
+        hint = "One file with scenario, models and result, for Import on page Runs and `nona saved import`."
         file = f"{file_stem(item.name)}{SUFFIX}"
         key = f"saved-file-{item.id}"
         download_button("Download the run", key, lambda: export_items(own, [item.id]), file, hint)
@@ -248,7 +248,7 @@ def _share(item: SavedItem) -> None:
         if link:
             with st.container(key="share-link"):
                 st.code(link, language=None, wrap_lines=True, height=120)
-            st.caption("The scenario with this result, as the link states it.")
+            st.caption("A link to the scenario with this result.")
         else:
             st.caption(plain(f"No link: {obstacle}. Send the file."))
 
@@ -256,8 +256,10 @@ def _share(item: SavedItem) -> None:
 def _edit(state: AppState, item: SavedItem) -> None:
     name, note = f"saved-name-{item.id}", f"saved-note-{item.id}"
     with st.popover("Edit", icon=":material/edit:", help="Name and note."):
-        st.text_input("Name", item.name, key=name, max_chars=MOST_NAME, help="What it is listed as.")
-        hint = "Anything to remember; searches look into it."
+        st.text_input(
+            "Name", item.name, key=name, max_chars=MOST_NAME, help="The name of the run in the list."
+        )
+        hint = "Your remarks; the search includes them."
         st.text_area("Note", item.note, key=note, max_chars=MOST_NOTE, height=80, help=hint)
         button("Save changes", f"saved-change-{item.id}", _change, state, item, name, note, icon="check")
 
@@ -335,7 +337,7 @@ def _compare_panel(state: AppState) -> bool:
                     st.markdown(plain(changes_text(comparison.scenario[number - 1])))
                     st.caption(plain(comparison.notes[number - 1]))
                 else:
-                    st.markdown("The others are compared with this one.")
+                    st.markdown("The other runs are compared with this run.")
                 st.markdown(plain(item.facts.finding))
     _answers(comparison)
     return True
@@ -345,7 +347,7 @@ def _answers(comparison: SavedComparison) -> None:
     measures = list(dict.fromkeys(answer.measure for answer in comparison.answers))
     if not measures:
         return
-    hint = "What the chart and the table show; lines and ± are 95 % intervals."
+    hint = "The measure in the chart and the table; lines and ± are 95 % intervals."
     measure = one_of("Measure", measures, "saved-measure", hint)
     chosen = comparison.model_copy(
         update={"answers": tuple(a for a in comparison.answers if a.measure == measure)}
@@ -381,14 +383,18 @@ def _export_button(items: Sequence[SavedItem], all_of_them: bool) -> None:
 
 def _import_popover(state: AppState) -> None:
     key = f"saved-file-{state.revision}"
-    with st.popover("Import", icon=":material/upload_file:", help="A file that somebody exported."):
+    with st.popover(
+        "Import",
+        icon=":material/upload_file:",
+        help="A file that was exported from page Runs or by `nona saved export`.",
+    ):
         st.file_uploader(
             f"Exported items ({SUFFIX})",
             key=key,
             on_change=_take,
             args=(state, key),
             max_upload_size=MOST_BUNDLE_BYTES // 10**6,
-            help="Its items become yours, marked as imported: their figures are what the file states.",
+            help="The runs become yours, marked as imported. Their figures are as stated in the file.",
         )
         _complaint(state)
 
@@ -405,7 +411,7 @@ def _take(state: AppState, key: str) -> None:
 STEP = 20  # items shown at first, and added by each "Show more"
 
 
-NOT_KEPT = "Searches, what-ifs and comparisons of ways or schedulers are not kept: run them again."
+NOT_KEPT = "Searches, what-ifs and comparisons of sharing modes or schedulers are not kept: run them again."
 ALL, BY_WISH, BY_ITSELF = "All", "Saved", "Not saved"
 
 
@@ -420,7 +426,7 @@ def saved_page(state: AppState) -> None:
         every = store().listing()
     except StoreError as error:
         st.error(plain(str(error)), icon=":material/database_off:")
-        st.caption("All other pages work; runs cannot be saved until this is fixed.")
+        st.caption("All other pages work. Runs cannot be saved until this is fixed.")
         return
     _complaint(state)
     _undo_notice(state)
@@ -436,9 +442,8 @@ def _list(state: AppState, every: SavedList) -> None:
     _actions(state, every, ticked)
     if not every.items:
         st.info(
-            "No run yet at this address and port. Run a simulation, a check, a sweep, serverless policies or "
-            "training, solve a placement or find a plan, and it is listed here; or import a file "
-            f"that somebody exported. {NOT_KEPT}",
+            "No run yet at this address and port. Finished simulations, checks, sweeps, placements, plans, "
+            f"serverless and training runs are listed here. You can also import an exported file. {NOT_KEPT}",
             icon=":material/bookmarks:",
         )
         st.page_link("pages/simulation.py", label="Go to Simulation", icon=":material/timeline:")
@@ -448,7 +453,7 @@ def _list(state: AppState, every: SavedList) -> None:
     matching = store().listing(search).items if search else every.items
     matching = tuple(item for item in matching if which in (ALL, BY_ITSELF if item.by_itself else BY_WISH))
     if every.items and not matching:
-        st.info("No run of this sort has all of these words. Try one word, or a shorter one.")
+        st.info("No run of this kind contains all of these words. Try a single or a shorter word.")
     most = state.choices.of(_Shown).most
     for item in matching[:most]:
         _item_card(state, item, _tick_key(item))
@@ -466,13 +471,15 @@ def _filters() -> str:
             key="saved-find",
             help="Shows the runs with all of these words in name, note, scenario, scheduler or model.",
         )
-        hint = "Every finished run is listed until newer ones take its place; saved ones stay."
+        hint = "Finished runs are listed until newer runs replace them; saved runs stay."
         return one_of("Show", (ALL, BY_WISH, BY_ITSELF), "runs-shown", hint)
 
 
 def _housekeeping(state: AppState, every: SavedList) -> None:
     kept = [item for item in every.items if item.by_itself and item.mine]
-    with st.popover("Tidy up", icon=":material/cleaning_services:", help="Which runs are kept, and removal."):
+    with st.popover(
+        "Tidy up", icon=":material/cleaning_services:", help="Choose which runs are kept, and delete runs."
+    ):
         st.caption(
             f"The last {MOST_BY_ITSELF} finished runs and plans are listed without being saved, up to "
             f"{format_size(MOST_BY_ITSELF_BYTES)}; *Save*, a name or a note make one stay. {NOT_KEPT}"
@@ -480,7 +487,7 @@ def _housekeeping(state: AppState, every: SavedList) -> None:
         st.toggle(
             "List only what I save",
             key=ONLY_SAVED,
-            help="Later runs are then listed only once they are saved; those in the list stay.",
+            help="Later runs are then listed only if you save them; listed runs stay.",
         )
         button(
             f"Delete the {len(kept)} not saved",
@@ -489,7 +496,7 @@ def _housekeeping(state: AppState, every: SavedList) -> None:
             state,
             *kept,
             icon="delete_sweep",
-            hint="Can be taken back, for a day; saved ones stay.",
+            hint="You can undo this for a day. Saved runs stay.",
             disabled=not kept,
         )
 
@@ -507,7 +514,7 @@ def _actions(state: AppState, every: SavedList, ticked: list[SavedItem]) -> None
                 icon=":material/compare_arrows:",
                 type="primary" if fits else "secondary",
                 disabled=not fits,
-                help="The others are compared with the one saved first.",
+                help="All runs are compared with the one saved first.",
                 on_click=_start_comparing,
                 args=(state, [item.id for item in reversed(ticked)]),
                 key="saved-compare",

@@ -24,7 +24,7 @@ GROUPS: Mapping[str, tuple[PageEntry, ...]] = MappingProxyType(
         "Inference": _FIRST.pages,
         "More": (
             *(page for family in _OTHERS for page in family.pages),
-            PageEntry("runs", "Runs", "bookmarks", "What was run before, and how do two runs differ?"),
+            PageEntry("runs", "Runs", "bookmarks", "Which runs exist, and how do two runs differ?"),
             PageEntry("evidence", "Evidence", "fact_check", "How accurate are the results?"),
             PageEntry("help", "Help", "menu_book", "How do I do it, and what does a word mean?"),
         ),

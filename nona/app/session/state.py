@@ -142,11 +142,14 @@ def run_name(last: Scenario | None, now: Scenario) -> str:
     if last is None or last.name != now.name:
         return now.name
     changes = change_text(last, now, longest=MOST_NAME - len(now.name) - 2)
-    return f"{now.name}: {changes or 'the same again'}"
+    return f"{now.name}: {changes or 'unchanged scenario'}"
 
 
 OPENED = "opening "
-_BEHIND = "Another tab has changed the scenario: nothing was changed here. The page now shows it as it is."
+_BEHIND = (
+    "Another tab has changed the scenario, so your change was not made. The page now shows the present "
+    "scenario."
+)
 FIRST = "vision_language_8_servers"
 """The shipped scenario with which a session begins: schedulers that split differ clearly there."""
 

@@ -43,12 +43,12 @@ def progress_text(job: AppJob) -> str:
     Of a cancelled job: how far it had come.
     """
     if job.status == "cancelled":
-        return f"Cancelled at {100 * job.fraction:.0f} %: this is what was known then, not a result."
+        return f"Cancelled at {100 * job.fraction:.0f} %: these are intermediate figures, not a result."
     if job.waiting:
         nouns = [KINDS.find(other.kind).noun for other in jobs().running_before(job)]
         return _waiting_text(nouns, jobs().ahead(job), jobs().wait_s(job))
     if job.loads:
-        return "Starting a process for it, which first loads its libraries: a few seconds"
+        return "Starting a process and loading its libraries: a few seconds"
     share = f"{100 * job.fraction:.0f} %"
     parts, left_s = ["" if share == "0 %" else share, job.text], job.remaining_s
     if left_s is None and job.expected_s and not job.open_ended:

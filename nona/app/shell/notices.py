@@ -109,7 +109,7 @@ def missing_notice(state: AppState) -> None:
             on_change=_add,
             args=(state, key),
             max_upload_size=128,
-            help="Files are matched by name. If one file is missing and you add one, any name will do.",
+            help="Files are matched by name. A single missing file may have any name.",
         )
         if complaint := state.choices.complaints.get(_ADDED):
             show_error(complaint)
@@ -146,10 +146,10 @@ def kept_notice(state: AppState) -> None:
         st.warning("\n\n".join([*lines, *map(plain, restored.lines)]), icon=":material/restore_page:")
         with st.container(horizontal=True):
             if broken is not None:
-                hint = "The whole saved workspace; the scenario stands under its key `scenarios`."
+                hint = "The whole saved workspace; the scenario is under the key `scenarios`."
                 key, file = "download-broken", "nona_workspace.json"
                 download_button("Download the text", key, broken.read_bytes, file, hint)
-            hint = "Removes this notice, and the file that could not be opened."
+            hint = "Removes this notice and the file that could not be opened."
             button("Dismiss", "dismiss-restored", _dismiss, state, icon="close", hint=hint)
 
 

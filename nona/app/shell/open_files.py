@@ -51,7 +51,7 @@ def file_field(state: AppState, key: str, page: str = "") -> None:
         key=key,
         on_change=lambda: take_files(state, st.session_state[key] or [], page),
         max_upload_size=MOST_MODEL_BYTES // 2**20,
-        help="A scenario replaces the present one, and Undo restores that; models and traces are added.",
+        help="A scenario replaces yours (Undo brings it back); models and traces are added.",
     )
 
 

@@ -51,9 +51,9 @@ def _share(state: AppState) -> None:
         st.code(link, language=None, wrap_lines=True, height=110)
     st.caption(plain(f"{len(link):,} characters: this page, the scenario, and what is chosen on the page."))
     if state.drafts:
-        st.caption("Invalid entries are not in it.")
+        st.caption("The link leaves out invalid entries.")
     if urlsplit(link).hostname in HERE:
-        st.caption("It opens on this machine. For another one save a bundle.")
+        st.caption("The link opens on this machine. For another machine save a bundle.")
 
 
 def address(text: str) -> str:
@@ -175,7 +175,7 @@ def scenario_bar(state: AppState) -> None:
     if len(state.scenario.name) > FITTING:
         st.caption(plain(state.scenario.name))
     if is_open_twice():
-        st.caption("Open in another tab too: both change this scenario.")
+        st.caption("This scenario is open in another tab too: changes apply to both.")
     _steps(state)
     _file_menu(state)
 
@@ -189,7 +189,7 @@ def _file_menu(state: AppState) -> None:
     if not menu.open:
         return
     with menu:
-        hint = "Begin with a group of servers and no queries; Undo restores the present scenario."
+        hint = "Starts with one server group and no queries. Undo brings your scenario back."
         button("New scenario", "new-scenario", _new, state, icon="note_add", hint=hint, width="stretch")
         st.markdown("**Open**")
         file_field(state, f"scenario-file-{state.revision}")
@@ -255,7 +255,7 @@ def _downloads(state: AppState) -> None:
             "download-scenario",
             lambda: scenario_file(state),
             scenario_file_name(state),
-            "The scenario as a text file, uploaded models inside; the command line reads it too.",
+            "The scenario as a text file, with uploaded models inside; the command line reads it too.",
             width="stretch",
         )
         download_button(

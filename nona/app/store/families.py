@@ -15,6 +15,7 @@ from nona.app.store.report import scenario_line
 from nona.app.store.saved_results import MOST_ABOUT, SavedAnswer, SavedFacts, Unit
 from nona.core.document import UNKNOWN, Estimate, RunResult
 from nona.core.statistics import mean_interval
+from nona.core.tables import currency_sign
 from nona.core.text import count_text, join_words
 from nona.core.units import duration
 from nona.language.report.tables import language_finding, language_plan_finding
@@ -86,7 +87,7 @@ def _exact(subject: str, measure: str, unit: Unit, value: float | None) -> _Numb
 def _of_plan(plan: PlanOutcome) -> Iterator[_Number]:
     report = plan.report
     if (answer := report.answer) is not None:
-        money = f", {report.currency}"
+        money = f", {currency_sign(report.currency)}"
         yield _exact("answer", f"cost per hour{money}", "number", answer.cost_per_hour)
         yield _exact("answer", f"cost per million queries{money}", "number", answer.cost_per_million)
         yield _exact("answer", "headroom, times the traffic", "number", answer.headroom)
@@ -134,7 +135,7 @@ def _of_routers(run: LanguageRun) -> Iterator[_Number]:
 
 def _of_language_plan(planned: LanguagePlanned) -> Iterator[_Number]:
     if (best := planned.plan.best) is not None:
-        currency = planned.plan.currency
+        currency = currency_sign(planned.plan.currency)
         yield _exact("answer", "servers", "number", best.servers)
         yield _exact("answer", f"cost per hour, {currency}", "number", best.price)
         yield _exact("answer", f"cost per million output tokens, {currency}", "number", best.per_million)
@@ -144,7 +145,7 @@ def _of_language_plan(planned: LanguagePlanned) -> Iterator[_Number]:
 def _of_serverless(run: ServerlessOutcome) -> Iterator[_Number]:
     for name, of in run.report.policies.items():
         costs = [None if c is None else PER * c for c in of.runs.get("cost_per_call_usd", ())]
-        cost = f"cost per {PER:,} calls, USD"
+        cost = f"cost per {PER:,} calls, $"
         yield _Number(name, "SLOs kept", "share", of.slo_hit_rate, of.runs.get("slo_hit_rate", ()))
         yield _Number(name, cost, "number", _times(PER, of.cost_per_call_usd), costs)
         yield _Number(name, "latency, mean", "s", of.latency_s, of.runs.get("latency_s", ()))
@@ -156,7 +157,7 @@ def _of_training(run: TrainingOutcome | ElasticHistory) -> Iterator[_Number]:
         yield _Number(name, "mean JCT", "s", of.jct_s.estimate, of.jct_s.runs)
         yield _exact(name, "makespan", "s", of.makespan_s)
         if isinstance(of, TrainingPolicyResult):
-            yield _exact(name, "cost, USD", "number", of.cost_usd)
+            yield _exact(name, "cost, $", "number", of.cost_usd)
 
 
 def _times(factor: float, value: Estimate) -> Estimate:

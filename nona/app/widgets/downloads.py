@@ -80,7 +80,7 @@ def reports(
     name = file_stem(about.name)
     page = Download(
         "HTML report",
-        "One page with the findings, tables and charts; needs no network.",
+        "One HTML page with findings, tables and charts; it needs no network.",
         f"{name}_{ending}.html",
         lambda: html().encode() if html else b"",
     )
@@ -94,7 +94,7 @@ def reports(
         ),
         Download(
             "Scenario (YAML)",
-            "The scenario of this result, as it was when the result was made.",
+            "The scenario with which this result was computed.",
             f"{name}_as_run.yaml",
             about.yaml.encode,
         ),

@@ -34,7 +34,8 @@ from nona.language.report.tables import (
 from nona.language.results import LanguageRun
 
 LIMITS = (
-    "Step times that nobody fitted are modelled; the findings say what the ends of their error would change.",
+    "Step times without fitted constants are modelled; the findings say how their error would change the "
+    "result.",
     "Speculative decoding, adapters, experts spread over servers, KV on other tiers and autoscaling are not "
     "simulated.",
     INTERVALS,
@@ -107,7 +108,7 @@ def _row(data: LanguageRun, row: str) -> ReportPart | None:
             "The first token, and those that follow",
             plane_figure(data.requests, data.rows.index(row), targets),
             f"Times of requests of {row} to the first and per further token, by router",
-            "Some requests of the first run. In time are those below and left of the targets.",
+            "A sample of the first run's requests. Requests below and left of the targets are in time.",
         ),
     )
 

@@ -133,7 +133,8 @@ REQUESTS = Table[_Row](
             "before",
             optional=True,
             decides=True,
-            help="Mean time of the query that a request follows; its tokens count from that query's arrival.",
+            help="Mean time of the query that a request follows. The request's times count from the query's "
+            "arrival.",
         ),
         Column("KV tokens, mean", lambda r: r.of.kv_tokens.mean, PLAIN, "kv_tokens"),
         Column("KV tokens, most", lambda r: r.of.kv_tokens.most, COUNT, "kv_tokens_most"),
@@ -143,8 +144,8 @@ REQUESTS = Table[_Row](
 )
 
 AT_WORK = (
-    "Share of time in which a step runs. One request is enough for that, so it nears 100 % long before the "
-    "engine is full; the load is the share of the requests that it could serve."
+    "Share of time in which a step runs. One request keeps an engine busy, so this nears 100 % long before "
+    "the engine is full. The load shows the remaining capacity."
 )
 ENGINES = Table[EngineResult](
     "engine",
@@ -211,7 +212,7 @@ def language_finding(report: LanguageReport) -> Finding:
         parts.append(f"{goodput} of requests in time" + f" ({worst} {fewest})" * (fewest != all_rows))
     parts.append(f"first token after {mean_text(of.ttft_s, format_time)} on average")
     if of.preemptions:
-        parts.append(f"{format_number(of.preemptions)} preemptions a run for want of cache")
+        parts.append(f"{format_number(of.preemptions)} preemptions per run because the cache was full")
     lead = f"{head}{'; '.join(parts)}."
     lead = lead if head else lead[0].upper() + lead[1:]
     if not rates or of.goodput.mean is None:
@@ -379,7 +380,7 @@ def language_plan_finding(plan: LanguagePlan, ended_early_s: float | None = None
             return Finding(f"{begin}No option on offer keeps all targets.", bad=True)
         options = f"{count_text(undecided, 'option')} {'is' if undecided == 1 else 'are'}"
         return Finding(
-            f"{begin}No option was seen to keep all targets; {options} undecided: what was seen is too close "
+            f"{begin}No option was shown to keep all targets; {options} undecided: the results are too close "
             "to the target. Allow more runs (plan.replications), or lower the target.",
             bad=True,
         )
@@ -400,7 +401,7 @@ def language_plan_finding(plan: LanguagePlan, ended_early_s: float | None = None
     ]
     also = f" At the same price also {join_words(ways)}." if ways else ""
     lead = f"{begin}Buy {what}{span}{settings} under {best.router}: {price} an hour{tokens}.{also}"
-    return Finding(lead, "", price, "Per hour", "Of the cheapest option that keeps all targets.")
+    return Finding(lead, "", price, "Per hour", "Price of the cheapest option that keeps all targets.")
 
 
 def plan_notes(plan: LanguagePlan) -> list[str]:
@@ -416,7 +417,7 @@ def plan_notes(plan: LanguagePlan) -> list[str]:
         until = "" if months is None else f", for {months} months at this growth"
         lines.append(f"It holds up to {times_text(best.headroom)} the traffic{until}.")
     if best.without_one is not None:
-        words = {"keeps": "holds", "misses": "misses", "open": "is not told apart from its target"}
+        words = {"keeps": "holds", "misses": "misses", "open": "is too close to its target to decide"}
         lines.append(f"Without one server it {words[best.without_one]}.")
     rest = sum(not o.tried for o in plan.options)
     if rest:

@@ -35,9 +35,9 @@ BATCHES = Table[_Row](
     ),
 )
 LOAD_AND_BUSY = (
-    "An executor that batches is busy long before it is full: at low load it runs small batches, one after "
-    "the other. What it can still take is told by its load, not by its busy time: load is the share of the "
-    "time that its queries would need in full batches."
+    "An executor that batches is busy long before it is full: at low load it runs many small batches. Its "
+    "load, not its busy time, shows the remaining capacity. Load is the share of time that its queries would "
+    "need in full batches."
 )
 
 

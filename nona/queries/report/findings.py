@@ -79,8 +79,8 @@ def reference_for(schedulers: Schedulers, best: str) -> str | None:
 
 JCT_HINT = (
     "JCT is the response time: from a job's arrival to its completion. Where intervals overlap, the "
-    "difference on the same jobs decides. Usually off: the 90 % range of true task times, for those that a "
-    "cost model made."
+    "difference on the same jobs decides. The usual error is the 90 % range of true task times, for times "
+    "that a cost model made."
 )
 
 
@@ -105,7 +105,7 @@ def headline(
     level = not_told_apart_from(best, differences)
     alone = sum(s.jct_s.mean is not None for s in schedulers.values()) < 2
     if ties := ties_with(best, differences):
-        lead = f"{join_words([best, *ties])} take equally long on the same jobs"
+        lead = f"{join_words([best, *ties])} are equally fast on the same jobs"
     elif level:
         lead = f"{best} is lowest{not_clear(level)}"
     else:
@@ -131,7 +131,7 @@ def _sure_text(value: Estimate, off: OffRange | None) -> str:
     """State a mean's precision: the interval of its simulation, and the range if modelled times are off.
 
     >>> _sure_text(Estimate(mean=0.006, ci95=(0.0058, 0.0062)), OffRange(low_s=0.0034, high_s=0.0107))
-    '± 0.2 ms simulated (95 %); 3.4 to 11 ms if times are off as they usually are'
+    '± 0.2 ms simulated (95 %); 3.4 to 11 ms if task times are wrong by the usual error'
     >>> _sure_text(Estimate(mean=0.0157, ci95=(0.01413, 0.01727)), None)
     '± 1.57 ms simulated (95 %)'
     >>> _sure_text(Estimate(mean=0.006, ci95=None), None)
@@ -252,11 +252,11 @@ def advice(
         if share is not None and share >= ALWAYS:
             return (
                 f"Under {name} the {resource} busy all the time: lower the rates, or choose a scheduler that "
-                "observes queues."
+                "sees queues."
             )
     return (
         f"Some servers of {name} are overloaded, or jobs starve: lower the rates, or choose a scheduler that "
-        "observes queues."
+        "sees queues."
     )
 
 

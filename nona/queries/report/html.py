@@ -66,7 +66,7 @@ def placement_section(
         **({"SLO hits": comparison.hits_within_text(report)} if comparison.is_slo(report) else {}),
         "Mean JCT": f"{time_text(comparison.mean_of(report))}, {comparison.interval_text(report)}",
         "Where": placement_text.verdict(report, beside.local if beside else None),
-        "If times are off": off_text(beside.if_times_off) if beside and beside.if_times_off else "",
+        "If task times are wrong": off_text(beside.if_times_off) if beside and beside.if_times_off else "",
         **({"Against": comparison.comparison_finding(beside).removeprefix("nona: ")} if beside else {}),
         "Search": comparison.lead_text(report),
         "Formula": comparison.formula_text(report),
@@ -214,9 +214,7 @@ def _difference_section(data: SimulationOutcome) -> ReportPart | None:
         return None
     baseline = next(iter(data.differences))
     rows = tables.DIFFERENCES.fill(data.differences[baseline])
-    note = (
-        "Pairing saves: how many times as many replications unpaired runs would need for the same interval."
-    )
+    note = "Pairing saves: how many times as many unpaired replications would give the same interval."
     return section(
         "Paired differences",
         table(rows, f"Each scheduler minus {baseline}, on the same jobs, 95 % intervals"),

@@ -20,7 +20,7 @@ from nona.queries.results import Schedulers
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
-USUAL = "if times are off as they usually are"
+USUAL = "if task times are wrong by the usual error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def off_lines(off: Mapping[str, OffRange]) -> list[str]:
     """One line on the ranges of all schedulers, for reports; none without ranges.
 
     >>> off_lines({"local": OffRange(low_s=0.0034, high_s=0.0107)})
-    ['mean JCT if times are off as they usually are: local 3.4 to 11 ms']
+    ['mean JCT if task times are wrong by the usual error: local 3.4 to 11 ms']
     """
     ranges = ", ".join(f"{name} {_span(off_range)}" for name, off_range in off.items())
     return [f"mean JCT {USUAL}: {ranges}"] if ranges else []
@@ -184,9 +184,9 @@ def off_text(off: OffRange) -> str:
     """Return the range in words, to two digits.
 
     >>> off_text(OffRange(low_s=0.0034, high_s=0.0107))
-    '3.4 to 11 ms if times are off as they usually are'
+    '3.4 to 11 ms if task times are wrong by the usual error'
     >>> off_text(OffRange(low_s=0.0034, high_s=None))
-    '3.4 ms to overloaded if times are off as they usually are'
+    '3.4 ms to overloaded if task times are wrong by the usual error'
     """
     return f"{_span(off)} {USUAL}"
 

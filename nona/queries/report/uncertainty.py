@@ -163,7 +163,7 @@ MEANING = {
     "error alone.",
     "Idle bound": "the longest chain of tasks on the fastest executors of an idle cluster: no mean is below.",
     "By Little's law": "mean number of jobs in the system over the arrival rate: it must agree.",
-    "Load": "offered load of the busier of executors and link: from 100 % on there is no mean.",
+    "Load": "Offered load of the busier of executors and link. From 100 % on there is no mean.",
 }
 
 

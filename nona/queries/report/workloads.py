@@ -110,7 +110,7 @@ def load_text(
     >>> load_text("executors", 0.2, 0.4)
     'The mix and the background fill 60 % of the executors; 2 times the rate saturates them.'
     >>> load_text("executors", 0.0, 0.2, 0.4)
-    'The mix fills 20 % of the fullest executors at best, 40 % under local, which draws them blindly; \
+    'The mix fills 20 % of the fullest executors at best, 40 % under local, which picks them at random; \
 5 times the rate saturates them at best, 2.5 times under local.'
     >>> load_text("link", 0.0, 0.3), load_text("link", 0.0, 1.5)
     ('As last placed, the mix fills 30 % of the link; 3.33 times the rate saturates it.', \
@@ -138,7 +138,7 @@ in smaller ones; 4.22 times the rate saturates them.'
     blind = ""
     if most is not None and several:
         what = f"fullest {what}"
-        blind = f" at best, {_percent(background + most)} under local, which draws them blindly"
+        blind = f" at best, {_percent(background + most)} under local, which picks them at random"
     return f"{who} fill{s} {_percent(background + least)} of the {what}{blind}; {tail}."
 
 

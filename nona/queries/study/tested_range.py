@@ -58,7 +58,7 @@ def untested(system: System, prediction: Prediction) -> str | None:
         return None
     return (
         f"At {off} of {len(errors)} tested points of similar load and arrivals the predicted mean was off by "
-        f"more than {share_text(BOUND)} (at most {share_text(max(errors))}); the simulated times are not."
+        f"more than {share_text(BOUND)} (at most {share_text(max(errors))}). Simulated times stay valid."
     )
 
 
@@ -95,10 +95,10 @@ def like_cases_text(scenario: Scenario, servers: float | None, link: float | Non
     bursty = any(row.arrivals.process != "poisson" for row in scenario.workload)
     used = link if link > scenario.background.network.utilization + _NOTHING else None
     if any(scenario.batching_of(row) is not None for row in scenario.workload):
-        return "The formula does not know executors that batch: only loads are predicted"
+        return "The formula does not cover executors that batch: only loads are predicted"
     errors = like_cases(stored_result(PredictionMap), servers, used, bursty)
     if not errors:
-        return "No tested case has a like load: take the simulated times"
+        return "No tested case has a similar load: take the simulated times"
     middle = errors[len(errors) // 2]
-    cases = "the one like case" if len(errors) == 1 else f"half of {len(errors)} like cases"
+    cases = "the one similar case" if len(errors) == 1 else f"half of {len(errors)} similar cases"
     return f"Prediction within {share_text(middle, 1)} in {cases}, at most {share_text(errors[-1])} off"

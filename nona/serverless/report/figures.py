@@ -57,7 +57,7 @@ from nona.serverless.results import (
     WaysReport,
 )
 
-COST_AXIS = f"US dollars per {PER:,} calls"
+COST_AXIS = f"$ per {PER:,} calls"
 PUBLISHED_SEARCH_S = 0.010  # "less than 10 ms", slides on ESG
 
 
@@ -239,7 +239,7 @@ class OverMeasure(NamedTuple):
 
 HITS = OverMeasure("SLOs kept, %", 100.0, lambda p: p.slo_hit_rate, 1.0)
 GOODPUT = OverMeasure("calls in time per second", 1.0, lambda p: p.goodput_per_s)
-COST = OverMeasure(f"US dollars per {PER:,} calls", float(PER), lambda p: p.cost_per_call_usd)
+COST = OverMeasure(f"$ per {PER:,} calls", float(PER), lambda p: p.cost_per_call_usd)
 
 
 def over_figure(report: OverReport, measure: OverMeasure = HITS, height: int = 340) -> go.Figure:
@@ -440,7 +440,7 @@ def ways(outcomes: Mapping[str, ServerlessPolicyResult]) -> FilledTable:
 def ways_title(ways: Mapping[str, ServerlessPolicyResult], policy: str) -> str:
     """Return the way under which ``policy`` keeps most SLOs, and the cheapest."""
     if ways and not not_overloaded(ways):
-        return f"Under {policy}, every way of sharing is overloaded"
+        return f"Under {policy}, every sharing mode is overloaded"
     hits, costs = ranked(not_overloaded(ways), hit_rate), ranked(not_overloaded(ways), call_cost)
     if not hits or not costs:
         return f"Under {policy}, no call was completed"

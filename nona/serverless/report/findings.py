@@ -135,7 +135,7 @@ def pareto_title(
         lead = f"{best} keeps {'the most SLOs' if alone else 'as many SLOs as any'}, "
     lead += f"{rate[best]}{not_clear(not_apart)}, at {cost[best]} per {PER:,} calls"
     if cheapest == best:
-        return f"{lead}, and none is seen to be cheaper{_over(outcomes)}"
+        return f"{lead}, and none is shown to be cheaper{_over(outcomes)}"
     return f"{lead}; {cheapest} is cheapest at {cost[cheapest]} and keeps {rate[cheapest]}{_over(outcomes)}"
 
 
@@ -247,8 +247,8 @@ NODES = Table[_Tried](
         Column("SLOs kept", lambda r: r.tried.slo_hit_rate, KEPT, interval=True),
         Column("runs", lambda r: r.tried.replications, COUNT),
         Column("target", lambda r: _VERDICTS[r.tried.verdict]),
-        Column("USD per hour", lambda r: r.tried.usd_hour, MONEY),
-        Column("USD per hour held", lambda r: r.tried.held_usd_hour, MONEY),
+        Column("$ per hour", lambda r: r.tried.usd_hour, MONEY),
+        Column("$ per hour held", lambda r: r.tried.held_usd_hour, MONEY),
     ),
 )
 

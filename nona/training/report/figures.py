@@ -57,7 +57,7 @@ def pareto_figure(policies: Mapping[str, TrainingPolicyResult]) -> go.Figure:
         hover = f"{text(name)}: mean JCT {hours_text(HOUR_S * hours)}, {dollars_text(usd)}"
         spans = [scaled(p.jct_s.ci95, 1 / HOUR_S)]
         add_points(chart, name, [usd], [hours], style, hover, size=11, spans=spans)
-    chart.update_xaxes(title="cost of the measured jobs, US dollars")
+    chart.update_xaxes(title="cost of the measured jobs, $")
     zero_or_close(chart, [usd for *_, usd, _ in points])
     chart.update_yaxes(title="mean JCT, h", rangemode="tozero")
     return chart
@@ -322,7 +322,7 @@ def one_more_finding(report: OneMoreReport) -> str:
         return none + modelled_sentence(report.modelled)
     row = next(r for r in report.rows if r.gpu == best)
     span = "" if row.ci95 is None else f", to between {hours_text(row.ci95[0])} and {hours_text(row.ci95[1])}"
-    sure = "" if row.ci95 is not None else " in one run, which cannot tell it from chance"
+    sure = "" if row.ci95 is not None else " in a single run, which may be chance"
     sentence = (
         f"One more {best} shortens the mean JCT under {report.policy} most, by {hours_text(saved[best])} "
         f"({share_text(saved[best] / base, 1)}{span}){sure}"

@@ -133,4 +133,4 @@ def _costs(report: TrainingReport) -> ReportPart | None:
         return None
     dots = [Dot(name, usd, None, findings.dollars_text(usd)) for name, usd in costs.items()]
     alt = "Cost of the measured jobs under each policy"
-    return chart("Cost", dots_figure(dots, "US dollars per run"), alt)
+    return chart("Cost", dots_figure(dots, "$ per run"), alt)

@@ -121,7 +121,7 @@ def _why(
 ) -> str:
     jobs, share = of.rows[row], of.shares[row, kind]
     if (row, kind) in of.ran:
-        return "ran: its turn by priority" if share > 0 else "ran: GPUs were left, though it has no share"
+        return "ran: its turn by priority" if share > 0 else "ran: GPUs were free, though it has no share"
     if not any(
         system.throughputs.rate(types[kind], system.jobs[j].model, system.jobs[j].workers) for j in jobs
     ):

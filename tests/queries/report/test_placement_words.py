@@ -137,7 +137,7 @@ def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
     told = placement_report(study.system, place(study))
     assert not tables.class_shares(told)
     assert "one class: load " in words_of.servers_finding(told)
-    assert words_of.memory_finding(told).startswith("No model states weights")
+    assert words_of.memory_finding(told).startswith("No model has weights")
     assert "a100-40gb: 3 x" not in words_of.placement_text(told)
 
 
@@ -213,7 +213,7 @@ def test_where_a_uniform_draw_overloads_executors_local_has_no_steady_state():
     told = placement_outcome(study, placement, "today", found)
     wanted = "nona: local overloads executors, spread overloads executors"
     assert comparison.comparison_finding(told) == wanted
-    assert "stays on one server, as under local; what is chosen is how often" in words_of.verdict(
+    assert "stays on one server, as under local. But the placement chooses how often" in words_of.verdict(
         told.nona, told.local
     )
 

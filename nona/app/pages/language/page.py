@@ -56,7 +56,7 @@ def _fields(state: AppState) -> None:
     pick_entries(state, "language-routers", ("routers",), policy_entries(ROUTERS, "Routers"))
     _budget(state)
     if state.scenario.workload:
-        st.caption("Jobs, replications and the seed are those of the queries, below.")
+        st.caption("The run uses the jobs, replications and seed of the queries below.")
         return
     with st.grid(3, min_column_width=150, vertical_alignment="bottom"):
         field(state, "simulation.jobs", "Requests measured per run")
@@ -100,9 +100,11 @@ def _requests(state: AppState, data: LanguageRun) -> None:
         plane_figure(data.requests, data.rows.index(row), targets),
         f"{row}: the first token, and those that follow",
         "language-plane",
-        "A point for each request, by router; the targets are lines.",
+        "One point per request, by router; lines are the targets.",
     )
-    st.caption("Some requests of the first run. Those below and left of the targets count in the goodput.")
+    st.caption(
+        "A sample of the first run's requests. Requests below and left of the targets count towards goodput."
+    )
 
 
 BUDGETS: tuple[int | str, ...] = ("auto", 256, 512, 1024, 2048, 4096, 8192, 16384)
@@ -127,7 +129,7 @@ def _budget(state: AppState) -> None:
         now,
         lambda budget: wording.choices.get(budget, f"{budget:,}" if isinstance(budget, int) else budget),
         **acting(f"language-budget-{state.revision}", take),
-        help=f"{wording.about} Of all engines; page Scenario has that of each.",
+        help=f"{wording.about} For all engines; page Scenario has the setting of each.",
     )
 
 
@@ -140,17 +142,17 @@ def _engines(state: AppState, data: LanguageRun) -> None:
         steps_figure(steps, engines),
         "Steps of the engines: where prompts are computed (prefill), answers wait (decode)",
         "language-steps",
-        "A cell for each step; those that compute prompts have another colour.",
+        "One cell per step; steps that compute prompts have another colour.",
     )
     sizes = [BLOCK_TOKENS * engine.blocks for engine in of.engines.values()]
     chart(
         cache_figure(steps, engines, sizes),
-        "Caches of the engines: a full one sends requests back",
+        "KV cache usage. A full cache preempts requests.",
         "language-cache",
-        "A line for each engine, in per cent of its cache.",
+        "One line per engine, in per cent of its cache.",
     )
     st.caption(
-        "The steps around the longest one of the first run. A step gives a token to each answer that runs."
+        "Steps around the longest step of the first run. Each step gives one token to every running answer."
     )
     table(engines_table(of), "language-engines", "Each engine under this router.")
 
@@ -159,7 +161,7 @@ def _files(state: AppState, data: LanguageRun) -> Files:
     name = file_stem(data.about.name)
     trace = Download(
         "Steps (Chrome trace)",
-        "The steps of the chart of engines, with the tokens in each cache, for ui.perfetto.dev.",
+        "The steps of every engine with the tokens in its cache, for ui.perfetto.dev.",
         f"{name}_trace.json",
         lambda: trace_text(language_trace(data)).encode(),
     )
@@ -179,9 +181,8 @@ LANGUAGE = RunPage(
     summary=_summary,
     fields=_fields,
     answer=_answer,
-    before="Every router gets the same requests. A run shows when the first token of an answer comes (TTFT), "
-    "how fast the others follow (TPOT), how many requests meet every target (goodput), and how full the "
-    "caches are.",
+    before="Every router gets the same requests. A run shows the time to the first token (TTFT), the time "
+    "per further token (TPOT), the requests that meet every target (goodput), and the cache usage.",
     tabs={"Routers": Tab(_routers), "Requests": Tab(_requests), "Engines": Tab(_engines)},
     files=_files,
     command="simulate",

@@ -44,7 +44,7 @@ def _fields(state: AppState) -> None:
         return
     for label in state.scenario.language_labels:
         with st.expander(f"Further targets of {plain(label)}", icon=":material/target:"):
-            st.caption("All must hold, and the SLO unless *Within the SLO* says: not asked.")
+            st.caption("All targets must hold, and the SLO unless *Within the SLO* is set to: not asked.")
             path = ("plan", "targets", label)
             with st.grid(3, min_column_width=140):
                 for key in TargetSpec.model_fields:
@@ -58,7 +58,7 @@ def _answer(state: AppState, data: LanguagePlanned) -> None:
     notes = (*plan_notes(plan), data.about.stamp)
     show_finding("language-plan-finding", language_plan_finding(plan), *notes)
     if best is not None:
-        hint = "Puts these servers and this router into the scenario; Undo restores the old."
+        hint = "Puts these servers and this router into the scenario. Undo takes them back."
         name = "Open it as the scenario"
         button(name, "language-plan-open", _open, state, best, icon="open_in_new", hint=hint)
 
@@ -81,7 +81,7 @@ def _live(job: AppJob) -> None:
 
 
 def _table(plan: LanguagePlan) -> None:
-    alt = "Each option that was tried: GPU, engines, router, servers, price, verdict."
+    alt = "Every option tried: GPU, engines, router, servers, price, verdict."
     table(options_table(plan), "language-options", alt)
     for note in option_notes(plan):
         st.caption(plain(note))
@@ -103,9 +103,10 @@ LANGUAGE_PLAN = RunPage(
     fields=_fields,
     live=_live,
     answer=_answer,
-    before="For each GPU on offer, engines of 1, 2, 4 and 8 GPUs, each router: the fewest servers with "
-    "which enough requests keep every target of their row. What costs more than the cheapest by load "
-    f"alone is not tried. A run has at most {MOST_JOBS:,} requests, unless all rows replay traces.",
+    before="The search takes each GPU on offer, engines of 1, 2, 4 and 8 GPUs, and each router. It finds "
+    "the fewest servers with which enough requests keep every target of their row. Options that cost "
+    f"more than the cheapest answer by load alone are skipped. A run has at most {MOST_JOBS:,} "
+    "requests, unless all rows replay traces.",
     tabs={"Options": Tab(lambda state, data: _table(data.plan))},
     files=_files,
     command="plan",

@@ -84,7 +84,8 @@ def headline(state: AppState, loaded: Loaded, spans: Sequence[IdleSpan]) -> None
             (
                 "Saved at most",
                 format_time(most_s),
-                f"In sequence it takes {format_time(costed.total_compute_s)}; no split takes less than the "
+                f"One after the other, the operators take {format_time(costed.total_compute_s)}; no split "
+                "takes less than the "
                 "longest chain.",
             ),
         ]

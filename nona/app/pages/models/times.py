@@ -47,7 +47,7 @@ def pick_times(state: AppState) -> tuple[str, DeltaGenerator]:
     box = st.popover(
         f"Times on: **{plain(device)}**{stranger}" + (" + measured" if state.scenario.cost.measured else ""),
         icon=":material/timer:",
-        help="The GPU for which this page shows times; the scenario does not change.",
+        help="This page shows times for this GPU; the scenario does not change.",
     )
     with box:
         _pick_device(state, device)
@@ -59,7 +59,7 @@ def pick_precision(state: AppState) -> None:
     box = st.popover(
         f"Runs as: **{plain(runs_as(state.scenario))}**",
         icon=":material/memory:",
-        help="The software and the precision with which all models of the scenario run.",
+        help="Software and precision of all models of the scenario.",
     )
     with box:
         field(state, "cost.stack")
@@ -123,7 +123,7 @@ def given_section(state: AppState, device: str) -> None:
 
 
 def _name(device: str | None) -> str:
-    return {None: "no named device, so the same everywhere", "any": "any device alike"}.get(
+    return {None: "no named device, so the same times everywhere", "any": "any device alike"}.get(
         device, str(device)
     )
 
@@ -170,7 +170,7 @@ def _factor(state: AppState, device: str, spec: GivenSpec, reference: str) -> No
         "" if factor is None else f"{factor:g}",
         placeholder="modelled",
         **acting(f"given-factor-{state.revision}-{state.model}-{device}", choose),
-        help="A ratio that you know; it replaces the modelled one. Empty: modelled.",
+        help="Your own ratio replaces the modelled one. Empty: modelled.",
     )
     if draft := state.drafts.get(PATH):
         st.error(plain(draft.error), icon=":material/error:")

@@ -44,7 +44,7 @@ VIEW_KEY = "model-view"
 
 def pick_view() -> str:
     """Return the switch between the views; the one that is shown."""
-    hint = "The graph as its file has it, its contraction, what remains, and where that runs."
+    hint = "The graph as in the file, its contraction, the remaining tasks, and where they run."
     return one_of("Show", VIEW_NAMES, VIEW_KEY, hint, label_visibility="collapsed")
 
 
@@ -94,7 +94,7 @@ def _where(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
     )
     if solved is None or label is None or label not in solved.nona.models:
         why = "No query of this model is in the scenario." if label is None else "It is not solved yet."
-        st.info(f"The placement says where the tasks run. {why}", icon=":material/hub:")
+        st.info(f"A placement shows where the tasks run. {why}", icon=":material/hub:")
         st.page_link(page_file("placement"), label="Go to Placement", icon=":material/hub:")
         return
     homes: dict[str, str] = {}
@@ -208,7 +208,8 @@ def model_facts(state: AppState, loaded: Loaded) -> None:
     unknown = bool(no_verdict(report.model, costed.uncounted, costed.with_work))
     if unknown:
         st.markdown(
-            "What splitting could gain is not known: without its work, an operator takes its launch alone."
+            "The gain from splitting is unknown: this operator's work is unknown, so only its launch time "
+            "counts."
         )
     elif not report.by_part:
         st.markdown(_gain_statement(report.parallelism))
@@ -217,7 +218,7 @@ def model_facts(state: AppState, loaded: Loaded) -> None:
             (
                 "Operators",
                 f"{report.operators:,}",
-                "Nodes that run; constants are parameters.",
+                "Nodes that compute; constants count as parameters.",
             ),
             ("Edges", f"{report.edges:,}", "Pairs of operators where one reads what the other wrote."),
             (
@@ -230,7 +231,8 @@ def model_facts(state: AppState, loaded: Loaded) -> None:
             (
                 "Parallelism T₁/T∞",
                 "–" if unknown else f"{report.parallelism:.3f}",
-                "One after the other, over the longest chain: the most that splitting can gain.",
+                "Total time over the time of the longest chain: the largest speed-up that splitting can "
+                "give.",
             ),
         ]
     )

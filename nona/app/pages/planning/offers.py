@@ -17,6 +17,7 @@ from nona.app.widgets.fields import button, label_text, plain
 from nona.app.widgets.results import table
 from nona.cluster.hardware.mig import maximal_layouts
 from nona.cluster.prices import Price, PriceKind, age_text, listed_prices
+from nona.core.tables import currency_sign
 from nona.planning.report_plan_options import PRICE_LIST
 from nona.scenario.schema import Scenario
 from nona.scenario.words import words
@@ -51,7 +52,10 @@ def group_field(state: AppState) -> None:
 
     field(state, (PART, "group"), choices={None: words((PART, "group")).none, **names}, edit=take)
     if state.value((PART, "group")) is not None:
-        st.caption("The fewest that also survive what they must. Growth says how long they suffice.")
+        st.caption(
+            "The fewest servers that also survive the required losses. With growth, the answer says "
+            "how long they suffice."
+        )
 
 
 def end_plan(state: AppState) -> None:
@@ -113,7 +117,7 @@ def _offer(state: AppState, index: int, names: list[str]) -> None:
             _layout(state, index)
         with st.grid(4, min_column_width=84, vertical_alignment="bottom") as grid:
             listed = _otherwise(_listed(state, index))
-            price = label_text(f"{state.value((PART, 'prices', 'currency'))}/h")
+            price = label_text(f"{currency_sign(str(state.value((PART, 'prices', 'currency'))))}/h")
             field(state, (*path, "price"), price, _dated(state, index), empty=listed)
             field(state, (*path, "gpus"))
             field(state, (*path, "most"), empty="any")
@@ -125,7 +129,7 @@ def _offer(state: AppState, index: int, names: list[str]) -> None:
                     key=f"plan-remove-offer-{state.revision}-{index}",
                     on_click=remove_entry,
                     args=(state, OFFERS, index),
-                    help="Takes this offer out; Undo brings it back.",
+                    help="Removes this offer. Undo brings it back.",
                 )
 
 
@@ -175,7 +179,9 @@ def batch_fields(state: AppState) -> None:
     """Batches on offer; without any, those of the workload's rows."""
     spec = state.scenario.plan
     with st.expander("Batches", icon=":material/stacks:"):
-        st.caption("Largest batches of all models. Without a row here models batch as the scenario says.")
+        st.caption(
+            "Each row is a largest batch for all models. Without a row, the scenario's batching applies."
+        )
         hint = "Another largest batch to try; 1: one query at a time."
         count = len(spec.batches) if spec else 0
         _rows(state, BATCHES, count, ("size", "delay"), "batch", {"size": 4}, hint)
@@ -192,7 +198,7 @@ def engine_fields(state: AppState) -> None:
     """Engine settings on offer; without any, those of the cluster's engines."""
     spec = state.scenario.plan
     with st.expander("Roles (prefill, decode) and settings of engines", icon=":material/tune:"):
-        st.caption(f"Each is tried on every offer. Without a row here: {roles_text(state.scenario)}.")
+        st.caption(f"Each setting is tried on every offer. Without a row here: {roles_text(state.scenario)}.")
         hint = "Other settings to try on every offer."
         count = len(spec.engines) if spec else 0
         keys = ("roles", "scheduler", "budget", "sequences", "prefix_cache")
@@ -231,8 +237,8 @@ def money_fields(state: AppState) -> None:
     form(state, PRICES, "currency server gb", 3, 130)
     field(state, (*PRICES, "kind"))
     st.caption(
-        "Shipped prices, each as of its date: check them before you buy. *Read there*: read at the source; "
-        "*recollected*: from memory."
+        "Shipped prices, each with its date: check them before you buy. *Read there*: read at the source. "
+        "*Recollected*: from memory."
     )
     alt = "Shipped prices with their dates and sources"
     table(PRICE_LIST.fill(listed_prices(_kind(state))), "plan-prices", alt, name="prices")

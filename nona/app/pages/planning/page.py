@@ -70,7 +70,7 @@ def _options_section(state: AppState, report: PlanReport) -> None:
         default=list(VERDICTS),
         key="plan-verdicts",
         persist_state="session",
-        help="Which options the table lists. One that is only predicted, to keep, counts as open.",
+        help="Options to list. An option that is only predicted to keep its targets counts as open.",
     )
     out = plan.ruled_out(report)
     kinds = [RULED_OUT if out[i] else o.verdict for i, o in enumerate(report.options)]
@@ -87,7 +87,7 @@ def _options_section(state: AppState, report: PlanReport) -> None:
         on_select="rerun",
         selection_mode="single-row",
     )
-    st.caption("Tick a row to see why it has its verdict, and its models, below.")
+    st.caption("Tick a row to see the reason for its verdict, and its models, below.")
     chosen = event.selection.rows if event is not None else []
     if chosen and chosen[0] < len(shown):
         _detail(state, report, *plan.marked(report)[shown[chosen[0]]])
@@ -125,7 +125,7 @@ def _detail(state: AppState, report: PlanReport, mark: str, option: PlanOption) 
                 key="plan-open-option",
                 on_click=_open,
                 args=(state, option),
-                help="Puts these servers, link and scheduler into the scenario; Undo restores the old.",
+                help="Puts these servers, link and scheduler into the scenario. Undo takes them back.",
             )
             on = option_name(option) in _names()
             st.button(
@@ -140,8 +140,8 @@ def _detail(state: AppState, report: PlanReport, mark: str, option: PlanOption) 
             alt = "Share within the SLO and p99 of every model on this option"
             table(plan_options.MODELS.fill(option.models), "plan-models", alt)
             st.caption(
-                "The interval of each share by itself. The limits of a verdict are wider: they allow for "
-                "bursts of late jobs and for every look at the runs."
+                "Each interval holds by itself. Verdicts use wider limits, because late jobs cluster and the "
+                "data are checked repeatedly."
             )
 
 
@@ -210,10 +210,10 @@ def _choice(report: PlanReport, key: str) -> None:
 def _not_reached(state: AppState, report: PlanReport, what: str) -> None:
     """Say why a tab on the answer is empty, and the way on."""
     if report.best is None:
-        st.caption("Known once an option keeps the targets.")
+        st.caption("Appears when an option keeps the targets.")
         return
     st.caption(
-        f"The plan was cancelled before it came to {what}: find it again, or open this answer as the "
+        f"The plan was cancelled before it computed {what}: find it again, or open this answer as the "
         "scenario and ask there whether it holds."
     )
     button("Open it as the scenario", f"plan-open-{what}", _open, state, report.best, icon="open_in_new")
@@ -224,7 +224,9 @@ def _traffic(state: AppState, report: PlanReport) -> None:
         _not_reached(state, report, "more traffic")
         return
     finding = plan.cliff_finding(report)
-    hint = "In time: the share of jobs within the bound of the tightest target. p99: of the slowest model."
+    hint = (
+        "In time: the share of jobs within the bound of the tightest target. p99: that of the slowest model."
+    )
     measure = one_of("Show over the traffic", LOAD_MEASURES, "plan-load-measure", hint)
     chart(cliff_figure(report, measure), finding, "plan-cliff", f"{measure} over the traffic, with verdicts.")
     if measure == "Error budget" and (
@@ -233,10 +235,10 @@ def _traffic(state: AppState, report: PlanReport) -> None:
         st.caption(note)
     with st.expander("The numbers of this chart", icon=":material/table:"):
         table(plan_options.curve(report), "plan-curve", "The answer with more and less traffic")
-    table(plan_options.targets(report), "plan-targets", "How much traffic each target bears")
+    table(plan_options.targets(report), "plan-targets", "How much traffic each target can take")
     st.caption(
-        "Only the factors of the chart were simulated. Beyond the headroom a target counts as held or missed "
-        "by the 95 % interval of its share."
+        "Only the factors in the chart were simulated. Beyond the headroom, the 95 % interval of a target's "
+        "share decides whether it holds."
     )
 
 
@@ -250,8 +252,8 @@ def _failures(state: AppState, report: PlanReport) -> None:
         "Whether the answer keeps its targets with servers missing",
     )
     st.caption(
-        "Simulated with today's traffic on the servers that are left. Work that the lost servers were doing "
-        "is not counted."
+        "Simulated with today's traffic on the remaining servers. Work in progress on the lost servers is "
+        "not counted."
     )
 
 
@@ -286,12 +288,12 @@ def _week(state: AppState, report: PlanReport) -> None:
 def _evidence(state: AppState, report: PlanReport) -> None:
     st.markdown(plain(plan_options.evidence_text(report)))
     if report.evidence:
-        alt = "Counts that were ruled out, missed and kept, for each kind of cluster"
+        alt = "Server counts ruled out, missed and kept, for each kind of cluster"
         table(plan_options.series_table(report), "plan-evidence", alt)
     if report.work:
         st.caption(
-            "How long one query keeps a GPU or slice busy. Times that a file gives for one GPU are scaled to "
-            "the others by a ratio, which the page Models states."
+            "Time for which one query keeps a GPU or slice busy. Times given for one GPU are scaled to the "
+            "others by a ratio, which page Models states."
         )
         table(plan_options.work(report), "plan-work", "Time of one query on each kind of executor")
 
@@ -317,8 +319,8 @@ PLAN = RunPage(
     fields=_fields,
     live=_live,
     answer=_answer,
-    before="The search orders the options by prediction, then simulates them until each verdict stands. "
-    "Cancel keeps what is known by then.",
+    before="The search orders the options by prediction, then simulates each until its verdict is clear. "
+    "Cancel keeps the result so far.",
     tabs={
         "More traffic": _of_report(_traffic),
         "Failures": _of_report(_failures),

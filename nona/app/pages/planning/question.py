@@ -63,10 +63,10 @@ DEMOS = (
 def start_screen(state: AppState) -> None:
     """Draw the purpose of the page, the demos, and the start with the present scenario."""
     st.markdown(
-        "#### What should we buy, what does it cost, and how much more traffic does it bear?\n"
-        "You say what each model must keep, how the traffic grows, and which GPUs are on offer at which "
-        "prices. The plan finds the cheapest servers, MIG layouts and scheduler that keep every target, with "
-        "evidence by simulation."
+        "#### What should we buy, what does it cost, and how much more traffic can it take?\n"
+        "You give each model's targets, the growth of the traffic, and GPUs with their prices. The plan "
+        "finds the cheapest servers, MIG layouts and scheduler that keep every target. Simulation gives the "
+        "evidence."
     )
     _last_plan(state)
     with st.grid(2, min_column_width=260):
@@ -81,17 +81,17 @@ def _last_plan(state: AppState) -> None:
     if result is None or result.of != state.scenario.name:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="plan-last"):
-        st.markdown("A plan of this scenario was found before.", width="stretch")
+        st.markdown("An earlier plan of this scenario exists.", width="stretch")
         question = {"plan": scenario_of(result.data).plan}
         again = state.scenario.model_copy(update=question)
-        hint = "Adds its question to the scenario, under the key plan."
+        hint = "Adds the plan's question to the scenario, under the key plan."
         button("Show it", "plan-show-last", state.apply, again, "showing the last plan", hint=hint)
 
 
 def _own(state: AppState) -> None:
     start_card(
         "Your scenario",
-        "Plans for the workload as it is. The servers of the cluster are on offer at first.",
+        "Plans for the present workload. At first, the cluster's own servers are on offer.",
         "Plan for this workload",
         "make-plan",
         begin_plan,
@@ -106,7 +106,8 @@ def count_card(state: AppState) -> None:
     """A way to begin: the fewest servers of one group, all else unchanged."""
     start_card(
         "How many servers?",
-        "Counts the servers of one group that keep the SLOs, scheduler by scheduler. All else stays.",
+        "Finds the fewest servers of one group that keep the SLOs, for each scheduler. All else stays the "
+        "same.",
         "Count servers",
         "count-servers",
         begin_count,
@@ -241,5 +242,5 @@ def _search(state: AppState) -> None:
         field(state, "simulation.jobs", "Jobs of a run", "As on the page Simulation.")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         field(state, f"{PART}.mixed")
-        hint = "Takes the question out of the scenario; Undo brings it back."
+        hint = "Removes the question from the scenario. Undo brings it back."
         button("Remove this plan", "remove-plan", end_plan, state, icon="delete", hint=hint, type="tertiary")

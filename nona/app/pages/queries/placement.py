@@ -68,7 +68,7 @@ def solved_text(data: SolvedPlacement) -> str:
     if data.ended_early_s is not None:
         return f"Cancelled after {format_time(data.ended_early_s, 2)}"
     if data.known:
-        return f"Known from an earlier solution, which took {format_time(data.nona.seconds)}"
+        return f"Reused from an earlier search, which took {format_time(data.nona.seconds)}"
     return f"Solved in {format_time(data.nona.seconds)}"
 
 
@@ -78,8 +78,8 @@ def _search_section(data: SolvedPlacement) -> None:
         if len(data.steps) >= WORTH:
             _steps(data.steps, "steps")
             st.caption(
-                "These figures are of the short runs of the search. The placement above was simulated again, "
-                "with other random numbers, so its own differs."
+                "These figures come from the search's short runs. The chosen placement was simulated again "
+                "with other random numbers, so its figure above differs."
             )
 
 
@@ -96,7 +96,7 @@ def _times_section(report: PlacementReport) -> None:
     st.markdown(f"**{plain(text.times_finding(report.simulated))}.**")
     table(tables.times(report), "times", "Simulated completion times of each model")
     st.caption(
-        f"{report.simulated.jobs:,} simulated jobs, by random numbers that the search did not use. Run the "
+        f"{report.simulated.jobs:,} simulated jobs, with random numbers that the search did not use. Run the "
         "simulation for narrower intervals and other schedulers."
     )
     if report.warning:
@@ -112,7 +112,7 @@ def _link_section(report: PlacementReport) -> None:
     titled(link_waits_figure(links), text.link_finding(links), "link-waits", alt)
     table(tables.LINKS.fill(links), "link-waits-table", "Predicted waits at the links of each role")
     st.caption(
-        "Modelled: each link by itself, first come first served, background included; the bars add up to "
+        "Modelled as independent queues, first come first served, background included. The bars add up to "
         "the mean wait of a message."
     )
 
@@ -129,11 +129,10 @@ def _servers_section(report: PlacementReport) -> None:
         table(shares, "shares", "Probability of each executor class, model by model")
     with st.expander("Replicas of weights", icon=":material/memory:"):
         st.caption(
-            "A GPU or slice holds all weights of every model that may run on it, as it may get any part; "
-            "rows with the same model share them. Only weights are counted, at the precision of the cost "
-            "model: leave room for activations and the runtime. The schedulers random, jsq-d, "
-            "opportunistic, priority, sparrow, tetris, spark-fair and spark-fifo use every one as if "
-            "it held all models."
+            "A GPU or slice holds all weights of every model that may run on it; rows with the same model "
+            "share them. Only weights count, at the precision of the cost model: leave room for activations "
+            "and the runtime. The schedulers random, jsq-d, opportunistic, priority, sparrow, tetris, "
+            "spark-fair and spark-fifo assume that every GPU or slice holds all models."
         )
         table(
             tables.REPLICAS.fill(report.memory.models),
@@ -146,12 +145,12 @@ def _show_working(state: AppState, data: SolvedPlacement) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Formulas", width="content", anchor="working")
         guide_link("placement", "What the symbols mean")
-    hint = "Opens each step from the load of the link to the objective, numbers filled in."
+    hint = "Shows each step from the link load to the objective, with your numbers."
     every = "Every formula with the numbers of this placement"
     if not st.toggle(every, key="working-on", persist_state="session", help=hint):
         return
     if not data.working.lines:
-        st.caption("None: the formula does not know the waits of executors that batch.")
+        st.caption("None: the formula does not cover waits at executors that batch.")
     for line in data.working.lines:
         _line(line)
     _queries(data.working.models)
@@ -252,9 +251,9 @@ PLACEMENT = RunPage(
     fields=_objective_choice,
     live=_live_search,
     answer=_answer,
-    before="No placement yet. The formula proposes, simulation decides: that takes a few seconds, shows the "
-    "best so far, and Cancel keeps it. The result says which parts of a query run where, and how many other "
-    "placements were compared.",
+    before="No placement yet. The formula proposes placements, and simulation takes the best, in a few "
+    "seconds. Cancel keeps the best so far. The result shows which parts of a query run where, and "
+    "how many placements were compared.",
     tabs={
         "Where the tasks run": Tab(_tasks),
         "Servers and links": Tab(_resources),
@@ -275,9 +274,10 @@ def engines_section(state: AppState) -> None:
     """A chart over the rate for the GPUs of a server with an engine; drawn at once, as it takes no run."""
     st.subheader("Engines of one GPU or of several?")
     st.caption(
-        "The GPUs of one server, two at least: an engine on each, or engines that span several (tensor "
-        "parallel). The formula's mean time per output token over the rate of all rows, in their mix. A line "
-        "ends where engines or caches are full; budget and preemption are left out: simulate your choice."
+        "One server with at least two GPUs runs one engine per GPU, or engines that span several (tensor "
+        "parallel). The chart shows the formula's mean time per output token over the total rate. A line "
+        "ends where engines or caches are full. The formula ignores token budget and preemption: simulate "
+        "your choice."
     )
     groups = {
         f"{index + 1}: {max(2, group.gpus)} {group.gpu}": index
@@ -285,7 +285,7 @@ def engines_section(state: AppState) -> None:
         if group.engine is not None
     }
     names, study = list(groups), prepared(state)
-    hint = "A group of servers with an engine; one GPU counts as two here."
+    hint = "A server group with an engine; one GPU counts as two here."
     chosen = st.selectbox("Servers", names, key="engine-sizes", help=hint) if len(names) > 1 else names[0]
     group = groups[chosen or names[0]]
     try:
@@ -304,6 +304,6 @@ def engines_section(state: AppState) -> None:
     if errors:
         worst = share_text(max(errors.values()))
         st.caption(
-            f"Step times are off by up to {worst}; lines by as much at low rates, by more at high ones."
+            f"Step times are off by up to {worst}; lines by the same at low rates, by more at high rates."
         )
     table(SIZES.fill(curves), "engine-sizes-table", "Each size of engines: its fastest token, what it serves")

@@ -73,15 +73,15 @@ def _facts(data: placement.PlacementOutcome) -> list[SmallFigure]:
             "Candidates",
             f"{simulated.candidates:,}",
             comparison.lead_text(data.nona).partition("; ")[2].rstrip(".").capitalize() or "compared",
-            "Placements that were simulated with the same jobs. The search gives no proof that there is no "
-            "better one.",
+            "Number of placements simulated with the same jobs. The search does not prove that no better "
+            "placement exists.",
         ),
         SmallFigure(
             "Against local",
             _short(data, "local"),
             _others(data),
-            "Local keeps every query on one server, spread splits all that can be split; all simulated with "
-            "the same jobs.",
+            "Local keeps every query on one server; spread splits every query as far as possible. All are "
+            "simulated with the same jobs.",
         ),
         SmallFigure("GPU load", percent_text(p.compute_utilization), wait, f"{LOAD} Background included."),
         SmallFigure(
@@ -120,12 +120,12 @@ def _others(data: placement.PlacementOutcome) -> str:
 
 def formula_notes(report: placement.PlacementReport) -> None:
     """The formula beside the simulation, what is proved of it, and its notes."""
-    with st.expander("What the formula says, and what is proved", icon=":material/verified:"):
+    with st.expander("What the formula predicts, and what is proved", icon=":material/verified:"):
         st.markdown(plain(comparison.formula_text(report)))
         if report.formula is not None:
             st.markdown(
-                "The gap is proved for the formula, which has mean waits, at the server wait of its optimum. "
-                "It proves nothing of the simulated times."
+                "The gap is proved for the formula, which uses mean waits, at the server wait of its "
+                "optimum. It proves nothing about simulated times."
             )
         for note in plain_notes(report.notes):
             st.markdown(f"- {plain(note)}")
@@ -210,8 +210,9 @@ def charts(data: placement.PlacementOutcome) -> None:
     with st.expander("The numbers of these charts, and the formula's", icon=":material/table:"):
         table(tables.comparison(data), "comparison-table", "The placement against local and spread")
         st.caption(
-            "Compute, transfers and waits are those of the longest path by formula; joins and own work are "
-            "what simulated jobs take beyond it. Where jobs take less, the waits are cut to what is left."
+            "Compute, transfers and waits are the formula's, along the longest path. Joins and own work are "
+            "the time that simulated jobs take beyond that path. Where simulated jobs take less, the waits "
+            "are shortened to fit."
         )
 
 

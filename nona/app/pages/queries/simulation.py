@@ -285,9 +285,9 @@ SIMULATION = RunPage(
     at_once=True,
     also_live=live_cluster,
     answer=answer,
-    before="Every scheduler gets the same arrivals and the same service times. A run shows live the time of "
-    "jobs (JCT: from arrival to completion), how many keep their SLO and what is busy; then which "
-    "scheduler is fastest, with intervals.",
+    before="Every scheduler gets the same arrivals and the same service times. A run shows response times "
+    "(JCT: from arrival to completion), SLO hits and utilisation live. At the end it names the "
+    "fastest scheduler, with intervals.",
     tabs=TABS,
     files=run_files,
     save=to_save,

@@ -22,7 +22,10 @@ def holds_panel(state: AppState) -> None:
     with st.container(gap="xsmall", key="holds"):
         spec = state.scenario.plan
         if state.scenario.language:
-            st.caption("**Does it hold?** It is asked of scenarios whose rows are all tasks; run them below.")
+            st.caption(
+                "**Does it hold?** This check needs a scenario without language models; run the "
+                "simulation below."
+            )
             return
         targeted = spec is not None and spec.targets
         if not targeted and all(row.slo is None for row in state.scenario.workload):
@@ -40,8 +43,8 @@ def holds_panel(state: AppState) -> None:
                 beside=lambda: _choice(names, scheduler),
                 live=lambda job: _sentences(HoldsOutcome.from_json(job.live)),
                 answer=_answer,
-                before="The cluster as it stands under one scheduler: does every SLO hold, up to how much "
-                "more traffic, and if a server dies?",
+                before="Checks the present cluster under one scheduler: every SLO, with how much more "
+                "traffic, and without a server.",
                 asked=HoldsAsked(scheduler=scheduler),
                 command="plan",
                 words=("--present", "--scheduler", scheduler),
@@ -58,7 +61,7 @@ def ask_again(state: AppState, outcome: HoldsOutcome) -> str:
 
 
 def _choice(names: list[str], scheduler: str) -> None:
-    hint = "The scheduler under which the cluster is judged; those of the comparison below."
+    hint = "The check uses this scheduler; the choice is that of the comparison below."
     choose_one("Under", names, KEY, hint, scheduler, label_visibility="collapsed", width=200)
 
 
@@ -68,7 +71,7 @@ def _answer(state: AppState, data: HoldsOutcome) -> None:
     alt = "Each target with what the cluster gives, and the verdict"
     table(HELD.fill(data.report.targets), "holds-targets", alt, "does_it_hold")
     missed = data.report.option.verdict == "misses"
-    other = " Under another scheduler it may hold." if missed else ""
+    other = " Another scheduler may keep them." if missed else ""
     st.caption(plain(f"{holds_note(data.report)}{other} Version {data.about.hash}."))
 
 

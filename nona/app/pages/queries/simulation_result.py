@@ -41,8 +41,8 @@ from nona.queries.report.times_off import off_lines
 from nona.queries.results import Differences, Resources, Schedulers, SimulationReport, Sureness
 
 _SENTENCES = {
-    "compiled": "The compiled engine answered.",
-    "simpy": "The SimPy engine answered: the compiled one is still being prepared, or cannot run here.",
+    "compiled": "The compiled engine ran this.",
+    "simpy": "The SimPy engine ran this: the compiled engine is still being prepared, or cannot run here.",
 }
 
 
@@ -50,9 +50,9 @@ def engine_text(engine: str, in_python: Sequence[str] = ()) -> str:
     """Name the engine that answered, and the policies that it could not compile.
 
     >>> engine_text("compiled")
-    'The compiled engine answered.'
+    'The compiled engine ran this.'
     >>> engine_text("compiled", ["mine"])
-    'The compiled engine answered; mine cannot be compiled and decided in plain Python, more slowly.'
+    'The compiled engine answered; mine cannot be compiled and ran in plain Python, more slowly.'
     >>> engine_text("compiled, simpy")
     'The engines compiled, simpy answered, with equal results for equal runs.'
     """
@@ -61,8 +61,7 @@ def engine_text(engine: str, in_python: Sequence[str] = ()) -> str:
     if in_python:
         names = ", ".join(in_python)
         return (
-            f"The compiled engine answered; {names} cannot be compiled and decided in plain Python, "
-            "more slowly."
+            f"The compiled engine answered; {names} cannot be compiled and ran in plain Python, more slowly."
         )
     return _SENTENCES[engine]
 
@@ -82,9 +81,7 @@ def overload_warnings(schedulers: Schedulers, of: AppState | SimulatedRun) -> No
         if s.overloaded
     ]
     if over:
-        over.append(
-            "Mean times of overloaded schedulers are not shown: there is no steady state to describe."
-        )
+        over.append("Mean times of overloaded schedulers are not shown: they have no steady state.")
         st.error("\n\n".join(over), icon=":material/trending_up:")
     late = [
         f"**{plain(name)} ended with a backlog**: {plain(s.state_reason)}"
@@ -139,8 +136,8 @@ def _differences_panel(differences: Differences) -> None:
     alt = f"Paired differences from {baseline}"
     table(tables.DIFFERENCES.fill(rows), "differences", alt, f"differences_from_{baseline}")
     st.caption(
-        "Each at 95 %, paired by replication (by job if there is only one). Pairing saves: how many times "
-        "as many replications independent random numbers would need for the same interval."
+        "Each at 95 %, paired by replication (by job if there is only one). Pairing saves: how many times as "
+        "many unpaired replications would give the same interval."
     )
 
 
@@ -156,7 +153,7 @@ def _sure_tab(state: AppState, data: SimulatedRun) -> None:
         "forest",
         "For each scheduler the formula's prediction, the simulated mean with its interval, Little's law",
     )
-    table(uncertainty.SURENESS.fill(rows), "sureness", "How sure each mean is", "how_sure")
+    table(uncertainty.SURENESS.fill(rows), "sureness", "Confidence in each mean", "how_sure")
     if data.off:
         off_text = off_lines(data.off)[0]
         st.markdown(f"**{plain(off_text[0].upper() + off_text[1:])}.**")
@@ -211,9 +208,9 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
     figure = parts_figure(schedulers, model)
     chart(figure, "Parts of the mean JCT", "parts", "Mean JCT of each scheduler by its parts")
     st.caption(
-        "A task waits at servers for other jobs and background load, and for own tasks while its GPU "
-        "runs other tasks of the same job; only splitting shortens the latter. The prediction on *Placement* "
-        "counts the tasks of one job on one GPU, one after the other, as computing."
+        "A task waits at servers for other jobs and background load. It waits for own tasks while its GPU "
+        "runs other tasks of the same job; only splitting shortens this wait. The prediction on *Placement* "
+        "counts all tasks of one job on one GPU as computing."
     )
     if batches.batches_of(schedulers, model):
         _batches(schedulers, model)
@@ -274,7 +271,7 @@ TABS = {
     "Distribution": _of_data(_distribution),
     "Where time goes": _of_data(_parts),
     "Over time": _of_data(_over_time),
-    "How sure": _of_data(_sure_tab),
+    "Confidence": _of_data(_sure_tab),
 }
 
 
@@ -284,7 +281,7 @@ def early_text(data: SimulatedRun, after_s: float) -> str:
     none = [s.name for s in data.scenario.schedulers if s.name not in runs]
     some = [f"{name} {s.replications}" for name, s in runs.items() if s.replications < wanted]
     after = f"The simulation was cancelled after {duration(after_s)}"
-    text = f"{after}; the figures are those of the replications that had ended"
+    text = f"{after}; the figures cover the finished replications"
     if some:
         text += f" (of {wanted}: {join_words(some)})"
     return f"{text}.{f' No replication of {join_words(none)} had ended.' if none else ''}"

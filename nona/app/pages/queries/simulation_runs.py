@@ -25,7 +25,7 @@ from nona.queries.report.scenario_diff import change_text
 from nona.queries.results import Measure
 
 _PIECES = ("axes", "marks", "panels", "livechart")  # in this order they make one module
-SO_FAR = "Lines over time: the first replication. All else: all measured jobs so far."
+SO_FAR = "Lines over time show the first replication; all other charts show all measured jobs so far."
 MOST_DRAWN = 8  # schedulers: more lines cannot be told apart, and each costs the browser
 _component = declare("livechart", *_PIECES, why="plotly redraws four charts too slowly")
 
@@ -160,7 +160,7 @@ def runs_bar(state: AppState, shown: Kept) -> None:
         st.button(
             "Unpin the baseline" if pinned else "Pin as baseline",
             icon=":material/keep_off:" if pinned else ":material/keep:",
-            help="Later runs are compared with this one: the differences and their intervals.",
+            help="Later runs are compared with this run, with the interval of each difference.",
             on_click=_pin_run,
             args=(state, None if pinned else shown.number),
             key="pin-run",
@@ -169,7 +169,7 @@ def runs_bar(state: AppState, shown: Kept) -> None:
             st.button(
                 "Restore its scenario",
                 icon=":material/settings_backup_restore:",
-                help="Set every page back to the scenario that this run belongs to.",
+                help="Sets every page back to the scenario of this run.",
                 on_click=_restore_scenario,
                 args=(state, shown.number),
                 key="restore-run",
@@ -200,7 +200,7 @@ def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
         key=key,
         on_change=choose,
         width=420,
-        help="The last runs of this session, named by what changed against the run before.",
+        help="The last runs of this session, named by what changed since the previous run.",
     )
 
 
@@ -208,7 +208,7 @@ def simulation_live(job: AppJob) -> None:
     live = LiveRun.from_json(job.live) if job.live else LiveRun(schedulers=())
     if job.status == "cancelled":
         charts = chart_data(live, False, note=counts_text(live))
-        _draw(Finding("Not finished: these are the jobs so far."), charts, key="cancelled")
+        _draw(Finding("Not finished: the charts show the jobs so far."), charts, key="cancelled")
         return
     _draw(live_headline(live), chart_data(live, True, note=f"{_counts(live)}{SO_FAR}"))
 
@@ -253,8 +253,8 @@ def baseline_panel(state: AppState, new: Kept) -> None:
     with st.container(border=True, key="baseline"):
         if old.number == new.number:
             st.caption(
-                "This run is the baseline. Change the cluster, the workload or anything else, run again, "
-                "and both appear side by side here."
+                "This run is the baseline. Change the scenario and run again: both runs then appear here "
+                "side by side."
             )
             return
         _beside(old, new)
@@ -268,7 +268,7 @@ def _beside(old: Kept, new: Kept) -> None:
     if not by_scheduler:
         st.caption("The two runs have no scheduler in common: choose one of the baseline's again.")
         return
-    hint = "What is compared: hollow grey the baseline, filled this run, lines 95 % intervals."
+    hint = "The measure to compare. Hollow grey: the baseline. Filled: this run. Lines: 95 % intervals."
     measure = one_of("Measure", list(MEASURES), "baseline-measure", hint)
     picture(
         dumbbell_figure(by_scheduler, MEASURES[measure]),

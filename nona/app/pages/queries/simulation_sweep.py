@@ -55,9 +55,9 @@ def _grid_reading(grid: SweepGrid) -> None:
         return
     names = list(grid.rows[0].sweep.schedulers)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        hint = "The best in each cell, or the values of one scheduler."
+        hint = "Shows the best scheduler in each cell, or the values of one scheduler."
         chosen = choose_one("Scheduler", [BEST, *names], "grid-scheduler", hint, width=260)
-        hint = "What decides who is best, and what a scheduler's colours show."
+        hint = "The measure by which schedulers are compared and coloured."
         measure = one_of("Colour", MEASURES, "grid-measure", hint)
     one = "" if chosen == BEST else chosen
     picture(grid_figure(grid, measure, one), key="grid-chart", alt=f"{measure}: {one or GRID_ALT}")
@@ -66,8 +66,8 @@ def _grid_reading(grid: SweepGrid) -> None:
 def sweep_panel(state: AppState) -> None:
     """Controls, progress, and the result of a sweep of one number or two."""
     st.caption(
-        "One number varies, or two; everything else stays. Every scheduler is simulated at every value with "
-        "the same random numbers; the formula is shown where there is one."
+        "A sweep varies one or two numbers of the scenario. Every scheduler is simulated at every value with "
+        "the same random numbers; the formula is shown where it applies."
     )
     _of_which(state)
     sweep_controls(state)
@@ -111,7 +111,7 @@ def _run(state: AppState) -> PageRun[Any]:
         before=f"Nothing has been swept yet. {work_text(settings)}",
         # A result has settings of its own: it is stale where these now give another version.
         stale=outcome is not None and is_stale(state, mark, outcome.settings),
-        refused="This sweep has been run: its result is below." if same else "",
+        refused="This sweep was run already: its result is below." if same else "",
         command="sweep",
         words=shell_arguments(settings),
     )
@@ -126,7 +126,7 @@ def _live_sweep(job: AppJob) -> None:
 def _answer(state: AppState, report: SweepOutcome | GridOutcome) -> None:
     if report.ended_early_s is not None:
         st.info(
-            "The sweep ended early; below is the result so far: fewer runs, edges only as precise as the "
+            "The sweep ended early. The result so far has fewer runs, and edges only as precise as the "
             "spacing of the values. Run it again to complete it.",
             icon=":material/pending:",
         )
@@ -174,7 +174,7 @@ def _slider(report: SweepOutcome, values: list[float]) -> float:
         format_func=lambda v: value_text(v, report.unit),
         key=key,
         persist_state="session",
-        help="Reads the sweep at this value; nothing is computed again.",
+        help="Shows the sweep's results at this value, without a new run.",
     )
     return chosen
 

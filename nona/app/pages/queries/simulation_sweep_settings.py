@@ -199,16 +199,16 @@ def sweep_controls(state: AppState) -> None:
         if second:
             _values_field(state, "Values (second)", second)
     with st.popover(_size_text(state), icon=":material/tune:", key="sweep-size"):
-        hint = "By default those of the scenario; their options apply here too."
+        hint = "By default the scenario's schedulers, with their options."
         own = _own_schedulers(state)
         allowed = {*own, *scheduler_names()}
         kept_schedulers(state, f"{KEPT}schedulers", "Schedulers to sweep", own, allowed, hint)
-        hint = "More jobs reveal growing queues near an edge; fewer answer sooner."
+        hint = "More jobs reveal growing queues near an edge; fewer jobs take less time."
         whole("Jobs per run", 1, MOST_JOBS, _jobs(state), hint=hint, **_acting(state, "jobs", round))
         hint = "Independent runs at each value: they give the intervals."
         runs = _acting(state, "replications", round)
         whole("Runs per value", 1, MOST_RUNS, _replications(state), hint=hint, **runs)
-        hint = "Share of the SLOs to keep: the charts draw it, the findings say up to where it is kept."
+        hint = "Share of the SLOs to keep. The charts draw it; the findings say up to which value it is kept."
         share = _acting(state, "target", lambda typed: round(typed / 100, 6))
         least, most, now = (100 * t for t in (LEAST_TARGET, MOST_TARGET, _target(state)))
         st.number_input("SLO target, %", least, most, now, 0.1, format="%.6g", help=hint, **share)

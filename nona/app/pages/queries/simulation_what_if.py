@@ -91,7 +91,7 @@ def apply(state: AppState) -> None:
     changed = changed_text(state)
     if changed:
         state.apply(copied(state), f"what if: {changed}")
-        state.toast = "The scenario has these numbers now. Undo takes them back."
+        state.toast = "The scenario now has these numbers. Undo takes them back."
     discard(state)
 
 
@@ -141,7 +141,7 @@ def _draw_answer(state: AppState, shown: ShownAnswer, before: ShownAnswer | None
     """Charts, table, warnings and engine; ``before`` is the answer for the scenario as it stands."""
     data = shown.data
     schedulers, drawn = data.report.schedulers, _drawn(state, shown, before)
-    ghost = "; hollow and grey: the scenario as it stands" if before is not None else ""
+    ghost = "; hollow and grey: the present scenario" if before is not None else ""
     with st.grid(2, min_column_width=330):
         alt = f"Mean JCT of each scheduler with its 95 % interval{ghost}"
         chart(drawn.jct, "Mean JCT", "what-if-jct", alt)
@@ -204,7 +204,7 @@ def _panel(state: AppState, revision: int) -> None:
     with st.grid(5, min_column_width=150):
         for key, slider in _SLIDERS.items():
             slider(state, number_named(state.scenario, key))
-    caption = f"Only here: {changed}." if changed else "As the scenario stands. Move a slider."
+    caption = f"Only here: {changed}." if changed else "These are the scenario's own numbers. Move a slider."
     st.caption(plain(caption))  # below the sliders, which stay where they are when it takes two lines
     questions = _questions(state)
     if questions:
@@ -225,8 +225,8 @@ def _head(state: AppState, changed: bool) -> None:
                 on_click=apply,
                 args=(state,),
                 key="what-if-apply",
-                help="Writes these numbers into the scenario, as one step that Undo takes back. Until then "
-                "the scenario and all other pages stay as they are.",
+                help="Writes these numbers into the scenario; Undo takes them back. Until then the scenario "
+                "and all other pages stay unchanged.",
             )
             st.button(
                 "Discard",
@@ -335,8 +335,8 @@ def _answer(state: AppState, was_busy: bool) -> None:
 
 def _status(shown: ShownAnswer, old: bool, waits: bool) -> str:
     if old:
-        return "Computing again. The previous answer is below."
+        return "Computing. The previous answer is below."
     data = shown.data
     many = f"{data.replications} replication{'s' if data.replications > 1 else ''}"
-    ending = " The scenario as it stands follows, to compare with." if waits else ""
+    ending = " The present scenario follows for comparison." if waits else ""
     return f"{data.jobs:,} jobs per run, {many}, {format_time(data.report.seconds)}.{ending}"

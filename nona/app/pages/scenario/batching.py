@@ -22,8 +22,8 @@ from nona.scenario.rows import BatchingSpec
 
 FIELDS = " ".join(BatchingSpec.model_fields)
 BOUND = (
-    "Latency bound: a query that just misses a batch waits until it ends, and for the delay if that is "
-    "longer, and then runs in the next."
+    "Latency bound: a query that just misses a batch waits until the batch ends, or for the delay if that is "
+    "longer, and then runs in the next batch."
 )
 
 
@@ -35,11 +35,14 @@ def batching_fold(state: AppState, index: int) -> None:
     title = f"Batching of {plain(scenario.labels[index])}"
     with st.expander(title, icon=":material/stacks:" if spec else None):
         if switch(
-            state, f"workload.{index}.batching", {}, "To turn it off for this row alone, allow 1 query."
+            state,
+            f"workload.{index}.batching",
+            {},
+            "To turn batching off for this row alone, set the batch to 1 query.",
         ):
             form(state, f"workload.{index}.batching", _fields(state, index), 4)
         elif spec:
-            st.caption("As for all rows: *Batching of all rows*, below.")
+            st.caption("This row uses *Batching of all rows*, below.")
         if spec:
             _consequences(state, index, spec)
 

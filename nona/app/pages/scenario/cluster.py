@@ -35,14 +35,16 @@ SHARING = ("Whole GPUs", "MIG slices", "MPS clients")
 def capacity_tiles(cluster: Cluster, tasks: Cluster | None, cost: CostSpec) -> None:
     total, network = capacity(cluster, tasks, cost), cluster.network
     kinds = f"{len(cluster.classes)} kinds here"
-    hint = "Dense peak of all GPUs at the precision that the models use (*Runs as*); kernels reach part."
+    hint = (
+        "Dense peak of all GPUs at the precision that the models use (*Runs as*); kernels reach a part of it."
+    )
     flops = format_count(total.flop_per_s, "FLOP/s")
     name = "Core" if network.several_links else "Link"
     tiles(
         [
-            ("Servers", f"{cluster.servers:,}", "Sum over all groups."),
+            ("Servers", f"{cluster.servers:,}", "Sum over all server groups."),
             ("Executors", f"{total.executors:,}", f"A GPU, a MIG slice or an MPS client each; {kinds}."),
-            ("Memory", format_size(total.memory_bytes), "Device memory of all of them together."),
+            ("Memory", format_size(total.memory_bytes), "Device memory of all executors together."),
             (f"Compute, {' and '.join(total.precisions)}", flops, hint),
             (name, format_bandwidth(network.capacity), "Capacity that all servers share."),
         ]
@@ -61,9 +63,9 @@ def weights_of(state: AppState, executor: str) -> dict[str, float]:
 
 def memory_table(state: AppState, cluster: Cluster) -> None:
     st.caption(
-        "Weights at the precision of the cost model, each parameter once; a GPU or slice holds those of "
-        "every model that may run on it. Activations count where queries are batched only, workspace never. "
-        "The placement decides which models a GPU actually holds."
+        "Weights at the precision of the cost model, each parameter once. A GPU or slice holds the weights "
+        "of every model that may run on it; the placement decides which models. Activations count only where "
+        "queries are batched; workspace never counts."
     )
     rows = memory(weights_of(state, next(iter(cluster.classes))), cluster)
     table(rows, "memory", "Memory and weights by executor class")
@@ -127,7 +129,7 @@ def _remove(state: AppState, index: int) -> None:
 
 def _sharing(state: AppState, index: int, sharing: str, board: str | None) -> None:
     options = [s for s in SHARING if board or s != SHARING[1] or sharing == s]
-    hint = "Whole: one task at a time per GPU. MIG: hardware slices. MPS: clients with equal parts."
+    hint = "Whole: one task at a time per GPU. MIG: hardware slices. MPS: clients with equal shares."
     take = partial(scenario_edits.set_sharing, state, index)
     selector("Shared as", options, sharing, f"sharing-{state.revision}-{index}", take, hint)
 
@@ -215,7 +217,7 @@ def busiest_links_panel(loads: Sequence[LinkLoad]) -> None:
 
 
 FIELDS = {
-    "fp32": "Dense peak at single precision; also used for rates that are not given.",
+    "fp32": "Dense peak at single precision; it also replaces missing peaks.",
     "fp16": "Dense peak at half precision on the tensor cores.",
     "memory": "Device memory, which must hold the weights.",
     "bandwidth": "Bandwidth of the device memory: limits kernels that move much data and compute little.",
@@ -226,7 +228,7 @@ BASE_PEAKS: tuple[Precision, ...] = ("fp32", "fp16")
 def device_list(state: AppState) -> None:
     own = state.scenario.cluster.devices
     if not own:
-        st.caption("No device of your own yet: add one that the catalogue does not have.")
+        st.caption("You have no device of your own yet. Add one that the catalogue lacks.")
     used = {g.gpu for g in state.scenario.cluster.servers}
     for name, attributes in own.items():
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
@@ -255,7 +257,7 @@ def device_table(state: AppState) -> None:
 
 def device_form(state: AppState) -> None:
     problem = state.choices.complaints.get("device-error", "")
-    hint = "Empty fields take this device's figures, which they show in grey."
+    hint = "Empty fields use this device's figures, shown in grey."
     base = choose_one("Starts from", list(devices()), "device-base", hint)
     figures = _base_figures(devices()[base])
     with st.form("own-device", border=False):

@@ -78,7 +78,7 @@ def _sizes(cluster: ClusterMap) -> Node | None:
     """Return the note on the bars, each its executor's part of the GPU; ``None`` beyond :data:`CELLS`."""
     if cluster.executors > CELLS:
         return None
-    return el("p", "note", "Coloured bars: each slice's share of its GPU, not its load.")
+    return el("p", "note", "Coloured bars show each slice's share of its GPU, not its load.")
 
 
 def _core(cluster: ClusterMap, word: str) -> Node:

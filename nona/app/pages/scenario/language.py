@@ -88,7 +88,7 @@ def engine_editor(state: AppState, index: int) -> None:
 def _consequences(study: LanguageStudy, number: int) -> None:
     facts, engine = study.facts[number], study.system.engines[number]
     with st.grid(2, min_column_width=300, vertical_alignment="center"):
-        alt = "Memory of one of its GPUs: weights, activations, graphs, KV cache"
+        alt = "Memory of one GPU of the engine: weights, activations, graphs, KV cache"
         picture(memory_figure(facts.memory), f"memory-{facts.group}", alt)
         with st.container(gap="xsmall"):
             st.markdown(f"**{plain(_fits(study, number))}**")
@@ -108,7 +108,7 @@ def _fits(study: LanguageStudy, number: int) -> str:
             tokens = round(float(row.lengths.tokens.sum(axis=1).mean()))
             fitting = requests_that_fit(engine.blocks, tokens)
             counts.append(f"{count_text(fitting, 'request')} of {row.name} ({tokens:,} tokens each)")
-    return f"Its cache holds at a time {' or '.join(counts)}." if counts else "No row asks for its model."
+    return f"Its cache holds at once {' or '.join(counts)}." if counts else "No row uses its model."
 
 
 def _steps_text(facts: EngineFacts) -> str:
@@ -123,10 +123,10 @@ def _steps_text(facts: EngineFacts) -> str:
 
 
 BEST_HINT = (
-    "By the formula, of the engines, dealt out so that all are equally full; from 100 % on queues grow "
-    "without bound. Unknown with a closed loop, roles, experts, other steps than vLLM's: simulate."
+    "Predicted engine load with even routing. Above 100 % queues grow. Not available for closed loops, split "
+    "roles, MoE or engines other than vLLM: simulate."
 )
-EVEN_HINT = "The same for the busiest engine where requests are dealt out evenly, as round-robin does."
+EVEN_HINT = "Predicted load of the busiest engine if requests are split evenly, as round-robin does."
 OPEN, CLOSED, REPLAYED = "at a rate (open)", "from users (closed loop)", "as in the trace"
 _ARRIVING = ("rate", "concurrency", "after", "arrivals")
 DRAWN = "drawn"
@@ -145,7 +145,7 @@ def load_tiles(state: AppState) -> list[tuple[str, str, str]]:
     if not loads or any(math.isnan(load) for of in loads.values() for load in of):
         return [("Load of the engines", "by simulation", BEST_HINT)]
     best, even = max(map(harmonic_mean, loads.values())), max(map(max, loads.values()))
-    tiles = ("Engines, load at best", best, BEST_HINT), ("Engines, dealt evenly", even, EVEN_HINT)
+    tiles = ("Engine load, best routing", best, BEST_HINT), ("Engine load, split evenly", even, EVEN_HINT)
     return [(name, share_text(load, 1), hint) for name, load, hint in tiles]
 
 
@@ -222,8 +222,9 @@ def _arrivals(state: AppState, index: int) -> None:
         state.change(place, {**whole, **none, **before})
 
     hint = (
-        "At a rate: requests come whatever the engines do. From users: so many of them, each with one "
-        f"request at a time, so that it cannot overload. After a row: {words((*place, 'after')).about}"
+        "At a rate: requests arrive independently of the engines. From users: a fixed number of users, each "
+        "with one request at a time, so the load limits itself. After a row: "
+        f"{words((*place, 'after')).about}"
     )
     selector("Arrivals", list(ways), now, f"arrivals-{state.revision}-{index}", take, hint)
     if now in (OPEN, CLOSED):
@@ -248,7 +249,7 @@ def _lengths(state: AppState, index: int) -> None:
 
     options = [DRAWN, *traces]
     with st.grid(5, min_column_width=120, vertical_alignment="bottom"):
-        hint = "Tokens of prompts and answers: drawn, or those of a trace, which brings its arrivals too."
+        hint = "Token counts of prompts and answers: drawn at random, or from a trace with its arrivals."
         selector("Lengths", options, row.llm.trace or DRAWN, f"lengths-{state.revision}-{index}", take, hint)
         for side in ("input", "output") if row.llm.tokens else ():
             path = (*place, "tokens", side)
@@ -304,16 +305,19 @@ def another_language_row(state: AppState) -> None:
             models,
             key="another-language-model",
             width=260,
-            help="Served token by token by engines. One that ships, or a config.json that you uploaded.",
+            help="Engines serve it token by token. Choose a shipped model, or a config.json that you "
+            "uploaded.",
         )
-        hint = "As another row, at 3 requests per second; with an engine on an H100 where none serves it."
+        hint = (
+            "Adds a row with 3 requests per second, and an engine on an H100 if no engine serves the model."
+        )
         button("Add its requests", "add-language-row", _add, state, chosen, icon="add", hint=hint)
     with st.expander("Traces of requests, and models of your own", icon=":material/upload_file:"):
         st.caption(
-            "A trace has arrivals with input and output tokens: files of Azure, BurstGPT, Mooncake, GuideLLM "
-            "as they are, or a CSV. A config.json describes a model, as Hugging Face has it."
+            "A trace lists arrivals with input and output tokens: a file of Azure, BurstGPT, Mooncake or "
+            "GuideLLM, or a CSV. A config.json describes a model in Hugging Face's format."
         )
-        hint = "A trace can then be chosen as the lengths of a row, a config.json as its model."
+        hint = "Then choose the trace as the lengths of a row, or the config.json as its model."
         upload(state, "Trace or config.json", "token-file", "token-file", partial(take_requests, state), hint)
 
 

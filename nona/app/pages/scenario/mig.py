@@ -246,7 +246,7 @@ def mig_editor(state: AppState, group: int, board: str) -> None:
     lost = layout.stranded_compute if layout.slices else 0
     st.caption(f"Stranded, as no instance fits there: {stranded_text(lost, stranded_cells(layout))}.")
     if unseen := assumed(board):
-        st.caption(f"Assumed, not seen in NVIDIA's own output: {unseen}.")
+        st.caption(f"Assumed, not confirmed by NVIDIA's own output: {unseen}.")
     if note := state.choices.complaints.get(f"mig-note-{group}"):
         st.error(plain(note), icon=":material/error:")
     if layout.slices:
@@ -265,7 +265,7 @@ def _preset(state: AppState, group: int, board: str) -> None:
         "MIG layout of each GPU",
         list(presets),
         **acting(key, lambda name: state.edit(_mig_path(group), presets[name])),
-        help="A full layout to start from: no further standard instance fits. Change it below by mouse or "
+        help="Start from a full layout, where no further standard instance fits. Change it below by mouse or "
         "keyboard.",
     )
     if (draft := state.drafts.get(_mig_path(group))) is not None:
@@ -327,8 +327,8 @@ def _file(state: AppState, group: int, board: str, layout: MigLayout) -> None:
                 lambda file: take_parted(state, group, board, file.getvalue()),
             ),
             max_upload_size=1,
-            help="Uses the first layout that this board can hold; its instances are placed here, as the "
-            "file has no places.",
+            help="Uses the first layout that fits this GPU. The file states no positions, so the editor "
+            "places the instances.",
         )
         _taken(state, group, board)
 
@@ -343,4 +343,4 @@ def _taken(state: AppState, group: int, board: str) -> None:
     )
     st.selectbox("Layouts in the file", list(parted.layouts), help="Uses this layout.", **take)
     if parted.left_out:
-        st.caption(f"Left out because this board cannot hold them: {plain(', '.join(parted.left_out))}.")
+        st.caption(f"Left out because this GPU cannot hold them: {plain(', '.join(parted.left_out))}.")

@@ -14,7 +14,7 @@ from nona.app.pages.scenario.workload import load_gauges, row_editor, trace_uplo
 from nona.app.pages.scenario.workload_facts import rates_of
 from nona.app.session.page_list import page_file
 from nona.app.session.state import AppState
-from nona.app.widgets.fields import button, show_error, shown_at_once
+from nona.app.widgets.fields import button, plain, show_error, shown_at_once
 from nona.app.widgets.results import tiles
 from nona.app.widgets.terms import guide_link
 from nona.cluster.hardware.cluster import Cluster
@@ -52,15 +52,15 @@ def standing(state: AppState, cluster: Cluster | None, load: Offered | None) -> 
             "All models together, on average.",
         ),
         (
-            "Load at best",
+            "Load, best placement",
             best,
-            "Background and queries on the busiest kind of GPU or slice, shared out so that it is least. "
-            "From 100 % on, queues grow without bound.",
+            "Background and queries on the busiest kind of GPU or slice, with the work divided as evenly as "
+            "possible. From 100 % on, queues grow without bound.",
         ),
         (
-            "Load, blind draw",
+            "Load if servers are picked at random",
             blind,
-            "The same where every GPU or slice is drawn alike, as local and spread do.",
+            "Load of the busiest GPU or slice if every one is picked equally often, as local and spread do.",
         ),
         ("Weights in memory", *_weights(state, cluster)),
     ]
@@ -69,11 +69,11 @@ def standing(state: AppState, cluster: Cluster | None, load: Offered | None) -> 
             [
                 *(queries if scenario.workload or not requests else []),
                 *requests,
-                ("Cost per hour", cost_over(scenario, 1.0), cost_note(scenario)),
+                ("Cost per hour", cost_over(scenario, 1.0), plain(cost_note(scenario))),
                 (
                     "Cost per month",
                     cost_over(scenario, HOURS["month"]),
-                    "Of all servers, day and night; page Plan has the prices.",
+                    "Price of all servers around the clock; page Plan has the prices.",
                 ),
             ]
         )
@@ -87,7 +87,7 @@ def _weights(state: AppState, cluster: Cluster | None) -> tuple[str, str]:
     classes = tuple(cluster.classes.values())
     weights = scenario_cluster.weights_of(state, classes[0].name)
     if weights_problems(weights, classes):
-        return "too large", "They do not fit everywhere; the warning under Servers says which."
+        return "too large", "The weights do not fit everywhere; the warning under Servers names the models."
     room = min(executor.memory_bytes for executor in classes)
     taken = f"{format_size(sum(weights.values()))} of {format_size(room)}."
     return share_text(sum(weights.values()) / room, 1), f"{hint} {taken}"
@@ -118,7 +118,7 @@ def mix(state: AppState, load: Offered | None) -> None:
             width=260,
             help="A sample, or a model that you uploaded.",
         )
-        hint = "As another row, at 10 queries per second."
+        hint = "Adds a row with 10 queries per second."
         button("Add it to the mix", "add-to-mix", add_model, state, chosen, icon="add", hint=hint)
         st.page_link(page_file("models"), label="Look at models", icon=":material/account_tree:")
     ask_before_adding(state)

@@ -123,7 +123,7 @@ def _coverage(state: AppState, index: int) -> None:
                 f"Replay all: {needed:,} jobs",
                 icon=":material/all_inclusive:",
                 key=f"replay-{state.revision}-{index}",
-                help="Sets the jobs of a run, on the Simulation page, so that it replays this part once.",
+                help="Sets the number of jobs on page Simulation so that a run replays this part once.",
                 on_click=_set_jobs,
                 args=(state, needed),
             )
@@ -145,7 +145,7 @@ def trace_upload(state: AppState) -> None:
         "Time stamps (a column of instants, or the Azure LLM inference format), or counts per minute (the "
         "Azure Functions format). It stays in this session; the bundle of the scenario contains it."
     )
-    hint = "Once read, it is among the arrivals of every row."
+    hint = "Then choose it under Arrivals of any row."
     upload(state, "Trace file", "trace-file", "trace", partial(_take, state), hint)
     for name in _traces(state):
         _preview(state, name)
@@ -218,8 +218,8 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
         )
     elif load is not None and load.background + load.even >= 1:
         st.warning(
-            "Schedulers that draw GPUs blindly (local, spread) cannot keep up; nona and those that look "
-            "at queues can.",
+            "Schedulers that pick GPUs at random (local, spread) cannot keep up; nona and schedulers that "
+            "see queues can.",
             icon=":material/warning:",
         )
 
@@ -294,7 +294,7 @@ def _rate(state: AppState, index: int) -> None:
             shown = f"{format_number(workload_facts.rate_of(state, index), 4)}/s"
         except NonaError:
             shown = "unknown"
-        hint = "The trace's own. To set another one, let the trace be stretched to the rate."
+        hint = "The rate of the trace. To set another rate, stretch the trace to the rate."
         st.text_input("Rate", shown, key=f"own-rate-{index}-{shown}", disabled=True, help=hint)
         return
     field(state, place)
@@ -337,6 +337,6 @@ def _target_fields(state: AppState, label: str) -> None:
             entry_field(state, path, key, part="plan")
     st.caption(
         "p95 at most 50 ms: 95 % of its jobs are complete within 50 ms. All targets must hold, and the SLO "
-        "unless *Within the SLO* says: not asked."
+        "unless *Within the SLO* is set to: not asked."
     )
     field_error(state, path)

@@ -46,8 +46,8 @@ from nona.serverless.study.knees import MOST_CALLS, SWEPT, over_number
 
 def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     st.markdown(
-        "How much more traffic can each policy bear before SLOs are missed? Or, with another number of the "
-        "scenario: how few vCPUs a node, how large a CPU share?"
+        "How much more traffic can each policy take before it misses SLOs? Other numbers of the scenario can "
+        "vary too, such as vCPUs per node."
     )
     asked = _asked(state)
     if asked is None:
@@ -64,7 +64,7 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
             answer=lambda state, report: _over_answer(report, "over"),
             asked=asked,
             before="Every policy gets the same calls at every value. Bisection finds where a policy stops "
-            "keeping the target; each verdict comes from a sequential test at 95 %.",
+            "keeping the target, with a sequential test at 95 % for each value.",
             command="serverless",
             words=("--over", asked.number, *values, *target),
         ),
@@ -75,19 +75,21 @@ def _asked(state: AppState) -> OverRequest | None:
     """Return the question as it stands in the fields; ``None`` with an error that says what is wrong."""
     by_label = {number.label: number for number in SWEPT if _there(state, number)}
     with st.grid(3, min_column_width=200):
-        hint = "Load: a factor on the traffic. The others are numbers of the scenario."
+        hint = "Load multiplies the traffic. All other choices are numbers of the scenario."
         number = by_label[choose_one("Over", list(by_label), "over-number", hint)]
         text = st.text_input(
             "Values",
             number.usual,
             key=f"serverless-shown-over-values-{number.key}",
-            help="Values with commas, or FIRST:LAST:STEP. The knees are looked for between them"
+            help="Values with commas, or FIRST:LAST:STEP. Knees are searched between these values"
             + (", and beyond them by factors of two." if number.key == LOAD else "."),
         )
         hint = f"Measured calls; 2 to {MOST_REPLICATIONS} runs of each point, as many as a verdict needs."
         key = "serverless-shown-over-calls"
         calls = whole("Calls of each run", 50, MOST_CALLS, CALLS, key, hint, step=100)
-    hint = "The knee is where a policy stops keeping this share of the calls within their SLO."
+    hint = (
+        "A policy's knee is the value beyond which it no longer keeps this share of calls within their SLO."
+    )
     target = share_to_keep("serverless-shown-over-target", hint)
     try:
         values = parse_values(text, number.unit, "Values")
@@ -155,8 +157,8 @@ def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
             live=_nodes_live,
             answer=_nodes_answer,
             asked=asked,
-            before="Doubles the first group of nodes until the target holds, bisects to the fewest, and "
-            "checks the neighbouring counts, each by simulation with the same random numbers.",
+            before="Doubles the first group of nodes until the target holds, then bisects to the fewest and "
+            "checks the neighbouring counts. Every count is simulated with the same random numbers.",
             command="serverless",
             words=("--nodes-for", f"{100 * share:g}%", "--most", str(most)),
         ),
@@ -173,13 +175,12 @@ def _nodes_answer(state: AppState, report: NodesReport) -> None:
     ended_early(report.ended_early_s)
     finding = nodes_finding(report)
     st.subheader(plain(finding), anchor=False)
-    alt = f"Share of SLOs kept over the number of nodes, with intervals, and the target dashed. {finding}"
+    alt = f"Share of SLOs kept over the number of nodes, with intervals; the target is dashed. {finding}"
     picture(nodes_figure(report), "serverless-nodes-figure", alt)
     table(nodes(report), "serverless-nodes-table", "Every number of nodes that was tried")
     st.caption(
-        "“undecided”: the interval still contains the target after all runs, which counts as not "
-        "kept. The cluster is paid for even when idle; “USD per hour held” is the cost of "
-        "the resources that batches held."
+        "“undecided”: the interval still contains the target after all runs, which counts as not kept. The "
+        "cluster costs money even when idle; “$ per hour held” is the cost of resources that batches held."
     )
 
 
@@ -187,9 +188,7 @@ MOST_SHARING_CALLS, MOST_RUNS = 4000, 3
 
 
 def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
-    st.markdown(
-        "One policy, the same calls and the same noise; only the way in which functions share a GPU changes."
-    )
+    st.markdown("Runs one policy on the same calls and noise; only the sharing mode of the GPUs changes.")
     policies = [p.name for p in state.scenario.serverless.policies] if state.scenario.serverless else []
     size = state.scenario.simulation
     with st.grid(3, min_column_width=170):
@@ -197,24 +196,24 @@ def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
             "Policy to compare with",
             policies,
             "way-policy",
-            "The policy to run under each way of sharing.",
+            "The policy to run under each sharing mode.",
         )
         key, usual = "serverless-shown-way-calls", min(size.jobs, 1500)
         hint = "In each run. More calls narrow the intervals."
         calls = whole("Calls in each run", 10, MOST_SHARING_CALLS, usual, key, hint, step=100)
         key, hint = "serverless-shown-way-runs", "2 or more give intervals."
-        runs = whole("Runs of each way", 1, 20, MOST_RUNS, key, hint)
+        runs = whole("Runs of each sharing mode", 1, 20, MOST_RUNS, key, hint)
     asked = WaysAsked(policy=policy, calls=int(calls), replications=int(runs))
     run_area(
         state,
         PageRun(
             kind="serverless-sharing",
-            label="Compare the ways of sharing",
+            label="Compare sharing modes",
             of=WaysReport,
             answer=_sharing_answer,
             asked=asked,
-            before="MIG isolates but restricts placement. MPS fits any size; where the caps may add up to "
-            "more than the GPU (oversubscription above 1), clients slow each other down.",
+            before="MIG isolates functions but restricts placement. MPS fits any size. With oversubscription "
+            "above 1, clients slow each other down.",
             command="serverless",
             words=[word for mode in ways_for() for word in ("--sharing", mode)],
         ),
@@ -228,7 +227,7 @@ def _sharing_answer(state: AppState, data: WaysReport) -> None:
         figure = dots_figure(hit_dots(ways), "SLOs kept, %", most=100.0)
         alt = "Share of SLOs kept under each way of sharing, with 95 % intervals"
         chart(figure, "SLOs kept", "way-hits", alt)
-        figure = dots_figure(cost_dots(ways), "US dollars per 1,000 calls")
+        figure = dots_figure(cost_dots(ways), "$ per 1,000 calls")
         alt = "Cost of 1,000 calls under each way of sharing, with 95 % intervals"
         chart(figure, "Cost", "way-costs", alt)
     table(way_table(ways), "serverless-ways", "Every way of sharing with its figures")

@@ -225,4 +225,4 @@ def _size(state: AppState) -> None:
         field(state, "simulation.jobs", "Calls measured per run")
         field(state, "simulation.replications")
         field(state, "seed")
-        field(state, "cluster.servers.0.count", "Nodes", "Each has its vCPUs and GPUs.")
+        field(state, "cluster.servers.0.count", "Nodes", "Each node has its own vCPUs and GPUs.")

@@ -60,8 +60,8 @@ def _source(state: AppState, name: str) -> None:
             _set(state, name, str(st.session_state[key]), files)
 
     hint = (
-        "Its default: the shipped function of that name, or the law below around the workflow's own time. A "
-        "network: the law fitted to its measurements. A file: the measured times, and between them."
+        "Default: the shipped function of that name, or the law below with the workflow's own time. A "
+        "network: the law fitted to its measurements. A file: your measured times, interpolated."
     )
     st.selectbox("Its times are", options, options.index(shown), key=key, help=hint, on_change=commit)
 
@@ -100,8 +100,8 @@ def _default_law(state: AppState) -> None:
     st.markdown("**Functions of which only the time T at the smallest configuration is known**")
     st.caption(
         "The CPU takes its share of T, the GPU the rest times max(floor, (constant + (1 - constant) · b) / "
-        "g^exponent), the shape of the measured VGG-16 and VGG-19. The share on the CPU is assumed. It "
-        "decides whether vCPUs or vGPUs run out first: vary it."
+        "g^exponent), the shape of the measured VGG-16 and VGG-19. The CPU share is assumed. It decides "
+        "whether vCPUs or vGPUs run out first: try several values."
     )
     form(state, "serverless", "cpu_share gpu_floor gpu_constant gpu_exponent", 4, 150)
 

@@ -36,12 +36,12 @@ SLO_FACTOR = 1.0  # for workflows whose rows have no SLO
 DEMOS = (
     Demo(
         "strict_light",
-        "Little time, much capacity: which policy finds a fast configuration soon enough?",
+        "Tight SLO, much capacity: which policy finds a fast configuration soon enough?",
         "speed",
     ),
     Demo(
         "relaxed_heavy",
-        "Much time, little capacity: which policy batches well, and what does a hit cost?",
+        "Loose SLO, little capacity: which policy batches well, and what does a hit cost?",
         "stacked_bar_chart",
     ),
     Demo(
@@ -59,7 +59,8 @@ def start_screen(state: AppState) -> None:
     st.markdown(
         "#### Which policy keeps the SLO of serverless workflows, and at what cost?\n"
         "Every function of a workflow is batched and gets vCPUs and a part of a GPU. A policy chooses these "
-        "*configurations* while calls come in; the platform queues, dispatches, warms and shares."
+        "*configurations* while calls arrive. The platform queues and dispatches calls, warms containers and "
+        "shares GPUs."
     )
     _own(state)
     examples(state, "serverless", DEMOS, (SERVERLESS.kind,))
@@ -203,7 +204,7 @@ def _nodes(live: PlatformLive, now: str) -> Node:
             el("span", "", _meter(0.6, CPU_COLOUR), "vCPUs held"),
             el("span", "", _slices(1, 1, 0), "vGPU held"),
             el("span", "", _slices(1, 0, 0), "free"),
-            el("span", "", _slices(1, 0, 1), "stranded: free, but no batch could get it"),
+            el("span", "", _slices(1, 0, 1), "stranded: free, but no batch can use it"),
             el("span", "", f"{hidden} more nodes are not drawn") if hidden > 0 else None,
         ),
     )
@@ -243,13 +244,13 @@ def _fields(state: AppState) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"All runs together have {calls:,} calls, which takes minutes.")
         st.button(
-            f"Take {QUICK_CALLS:,} calls and {QUICK_RUNS} runs for a first look",
+            f"Take {QUICK_CALLS:,} calls and {QUICK_RUNS} runs for a first estimate",
             icon=":material/bolt:",
             type="tertiary",
             key="quick-look",
             on_click=quick,
             args=(state,),
-            help="Sets the two fields above; Undo brings them back. Intervals become wider.",
+            help="Sets the two fields above; Undo takes this back. Intervals become wider.",
         )
 
 
@@ -276,9 +277,9 @@ SERVERLESS = RunPage(
     fields=_fields,
     live=_live,
     answer=_answer,
-    before="Every policy gets the same calls, the same noise, the same platform. A run shows live which "
-    "policy keeps the SLOs and at what cost, how queues grow, and what every node has allocated. The tabs "
-    "for the search, the ways of sharing and the nodes need no run.",
+    before="Every policy gets the same calls, noise and platform. A run shows live which policy keeps the "
+    "SLOs, its cost, the queues, and the allocation of every node. The tabs for the search, sharing "
+    "modes and nodes need no run.",
     tabs={
         "Policies": Tab(policies_tab),
         "Latency": Tab(latency_tab),

@@ -53,11 +53,11 @@ def layouts_tab(state: AppState, data: ServerlessOutcome) -> None:
         shown = _Shown(policy, gpu, mode, node, layouts.applications, seconds)
         _gpu(clipped(placed(own), seconds), shown)
     st.caption(
-        "Hatched at the left of a batch: slice creation, container start, input transfer. "
+        "Hatched at the left of a batch: slice creation, container start and input transfer. "
         + (
-            "Crossed: free memory slices that no MIG profile could cover given those held."
+            "Crossed: free memory slices that no further MIG profile can use."
             if SHARING_MODES.find(mode).sets_up
-            else "Slices need legal places, and can be stranded, only with sharing by "
+            else "Slices need valid positions, and can be stranded, only with sharing by "
             f"{' or '.join(f'“{w.title}”' for w in SHARING_MODES.values() if w.sets_up)}."
         )
     )
@@ -150,8 +150,8 @@ def _overloads(report: ServerlessReport) -> None:
     names = findings.overloaded(report.policies)
     if names:
         st.warning(
-            f"{plain(', '.join(names))}: queues keep growing, so the figures depend on the length of the "
-            "run. Fewer calls per second, more nodes or smaller batches would help.",
+            f"{plain(', '.join(names))}: queues keep growing, so the figures depend on the run's length. "
+            "Fewer calls per second, more nodes or smaller batches help.",
             icon=":material/trending_up:",
         )
 
@@ -223,4 +223,6 @@ def latency_tab(state: AppState, data: ServerlessOutcome) -> None:
         "Charged time of a search for each policy: mean, median, 95th and 99th percentile; the slides' 10 ms "
         "as a dashed line",
     )
-    st.caption("A search's time is modelled from the paths it examined; the jobs of its queue wait for it.")
+    st.caption(
+        "The time of a search is modelled from the paths it examines; jobs in its queue wait meanwhile."
+    )

@@ -49,9 +49,9 @@ class PreparedSearch:
 
 def search_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     st.markdown(
-        "What does ESG do when this queue can be served? Its search expands the cheapest open path first; "
-        "the **time blade** cuts paths that cannot keep the limit, the **cost blade** paths that cannot "
-        "be among the best."
+        "How does ESG choose a configuration for this queue? Its search expands the cheapest open path "
+        "first. The **time blade** cuts paths that cannot keep the limit; the **cost blade** cuts paths that "
+        "cannot be among the best."
     )
     try:
         system, planner = _planner(state)
@@ -97,8 +97,8 @@ def _ask(system: ServerlessSystem) -> WaitingQueue:
             5,
             format="%d %%",
             key="serverless-shown-slack",
-            help="What is left when the stage is served, in per cent of the application's SLO: less "
-            "after waits, cold starts or slow stages.",
+            help="Time left when the stage starts, in per cent of the application's SLO. Waits, cold starts "
+            "and slow stages reduce it.",
         )
     return WaitingQueue(application, stage, length, app.slo_s * left / 100)
 

@@ -51,7 +51,7 @@ def _elastic_controls(state: AppState, spec: ElasticSpec) -> None:
         option_popover(state, "training-elastic-options", path, ELASTIC)
     with st.grid(3, min_column_width=140):
         field(state, (*_PART, "tick"))
-        drawn = "Only policies that draw random numbers; the others have one run."
+        drawn = "Only policies that draw random numbers need several runs; the others have one."
         field(state, "simulation.replications", more=drawn)
         field(state, "seed")
 
@@ -158,7 +158,9 @@ def _cluster(state: AppState) -> None:
         field(state, (*_PART, "restart"))
     if groups[0].gpu != "t4":
         gpu = plain(groups[0].gpu)
-        st.caption(f"The shipped profiles were measured on NVIDIA T4; they are used for {gpu} as they are.")
+        st.caption(
+            f"The shipped profiles were measured on NVIDIA T4; they are used unchanged for {gpu} as they are."
+        )
 
 
 def _link(state: AppState, spec: ElasticSpec) -> None:
@@ -186,8 +188,8 @@ def _policies_tab(state: AppState, data: ElasticHistory) -> None:
     table(policies(report), "elastic-policies", alt, column_config=wide)
     st.caption(
         "±: 95 % interval over runs with other random numbers; policies that draw none have one run. "
-        "GPUs of a job: mean while it has some. Efficiency: "
-        f"{term('statistical efficiency')}, mean over GPU time. What differs between workloads is on "
+        f"GPUs of a job: the mean while it has any. Efficiency: {term('statistical efficiency')}, mean over "
+        "GPU time. What differs between workloads is on "
         "*Evidence*, tab *Published claims*."
     )
     jct_chart(report.policies, elastic_style, "elastic-cdf")
@@ -213,7 +215,7 @@ def _fairness_tab(state: AppState, data: ElasticHistory) -> None:
     st.caption(
         f"ρ ({term('finish-time fairness')}): a job's JCT over its JCT alone on an equal share: the "
         "number of GPUs over the mean number of jobs present with it, in whole GPUs, at the batch size that "
-        "its user asked for. A policy that chooses better batch sizes can give most jobs a ρ below 1."
+        "its user asked for. A policy that chooses better batch sizes can bring most jobs below 1."
     )
 
 
@@ -243,7 +245,7 @@ def _jobs_tab(state: AppState, data: ElasticHistory) -> None:
             f"as at the smallest batch; the larger the {term('gradient noise')}, the nearer to 1."
         )
     else:
-        st.caption("The course of this job was not kept: the run has too many jobs and ticks.")
+        st.caption("The history of this job was not kept: the run has too many jobs and ticks.")
     _changes(data, policy, number, outcome)
     st.markdown(f"**All jobs under {plain(policy)}**")
     alt = f"Every job of the first run under {policy}"
@@ -312,7 +314,9 @@ def _minute(trace: ElasticTrace) -> int:
     if not isinstance(now, int) or not 0 <= now <= end:
         busiest = max(range(len(trace.used)), key=lambda k: (trace.running[k] + trace.waiting[k], -k))
         st.session_state[TIME] = min(end, int(trace.time_s[busiest] // 60))
-    hint = "Minutes since the start of the run; at first when most jobs are there. Arrow keys move by one."
+    hint = (
+        "Minutes since the start of the run; at first the moment with the most jobs. Arrow keys move by one."
+    )
     return int(st.slider("Minute", 0, end, key=TIME, persist_state="session", help=hint))
 
 
@@ -342,7 +346,7 @@ def _files(state: AppState, data: ElasticHistory) -> Files:
         "A row for each job and policy of the first run: JCT, waiting, GPU-seconds, restarts, ρ, in seconds."
     )
     ticks = "A row for each job with GPUs at each tick: GPUs, batch size, goodput, statistical efficiency."
-    decisions = "The first run of each policy: who had which GPUs, and what the policy knew."
+    decisions = "First run of each policy: the GPUs of every job, and the data behind each decision."
     tables = [
         *frame_files("Jobs", jobs, f"{name}_jobs", lambda: _jobs_frame(data)),
         *frame_files("Ticks", ticks, f"{name}_ticks", lambda: _ticks_frame(data))[1:],  # a CSV would be huge
@@ -383,8 +387,8 @@ def elastic_page(state: AppState, spec: ElasticSpec) -> None:
         live=_live,
         answer=answer,
         before=f"Every policy gets the same jobs. The run takes {text} on one idle core, longer while others "
-        "compute too. It shows live who has which GPU. Results: JCT, waiting and fairness of every policy, "
-        "and why a job grew or shrank.",
+        "compute too. It shows live which job has which GPU. Results are JCT, waiting and fairness of every "
+        "policy, and why a job grew or shrank.",
         tabs=TABS,
         files=_files,
         command="training elastic",

@@ -59,7 +59,7 @@ def _job_fields(state: AppState) -> None:
         [SOURCES[n] for n in names],
         default=SOURCES[shown],
         required=True,
-        help="A file of your own jobs, or jobs drawn as Gavel's generator does. Undo brings a list back.",
+        help="A file of your own jobs, or jobs from Gavel's generator. Undo brings a list back.",
         **acting(
             f"training-source-{state.revision}-{shown}",
             lambda title: _use(state, next((k for k in SOURCES if SOURCES[k] == title), shown)),
@@ -70,9 +70,7 @@ def _job_fields(state: AppState) -> None:
 
 def _use(state: AppState, name: str) -> None:
     if name == "trace" and not _traces(state):
-        state.choices.complaints["training-trace"] = (
-            "There is no file of jobs yet: upload one below, and it is used."
-        )
+        state.choices.complaints["training-trace"] = "There is no job file yet: upload one below."
         state.revision += 1  # the switch goes back to what the scenario has
         return
     if name == "trace":
@@ -224,10 +222,10 @@ def _gpu_fields(state: AppState) -> None:
                         key=f"training-remove-{state.revision}-{place}",
                         on_click=remove_group,
                         args=(state, place),
-                        help="Takes these servers out of the cluster; Undo brings them back.",
+                        help="Removes these servers from the cluster. Undo brings them back.",
                     )
     st.caption(plain(cost_note(state.scenario)))
-    hint = "Adds a group of four servers with a type of GPU that the cluster does not have yet."
+    hint = "Adds four servers with a GPU type that the cluster does not have yet."
     button("Add a type of GPU", "training-add-gpus", _add, state, names, icon="add", hint=hint)
 
 
@@ -258,7 +256,7 @@ def _price(state: AppState, gpu: str, number: int) -> None:
 
 def _listed_text(listed: Price | None) -> str:
     if listed is None:
-        return "Empty: it costs nothing, because no price is shipped."
+        return "Empty: no price is shipped, so this GPU costs nothing."
     origin = plain(f"{listed.source}, {listed.date}")
     return f"Empty: the shipped price, \\${listed.usd_per_hour:.2f} ({origin})."
 
@@ -331,8 +329,8 @@ SWITCHES = {
 
 
 def _switch_fields(state: AppState) -> None:
-    st.caption("Switches: what else the simulation takes into account.")
-    undo, on = "Undo brings back what turning it off removed.", []
+    st.caption("Switches: what else the simulation models.")
+    undo, on = "Undo brings back the settings that this removes.", []
     with st.container(horizontal=True):
         for name in SWITCHES:
             given = _first_regions(len(state.scenario.cluster.servers)) if name == "regions" else {}
@@ -361,7 +359,7 @@ def controls(state: AppState) -> None:
     with st.grid(4, min_column_width=140):
         field(state, "simulation.replications")
         field(state, "seed")
-    with st.expander("Rounds, and what else is taken into account", icon=":material/tune:"):
+    with st.expander("Rounds, and what else is modelled", icon=":material/tune:"):
         form(state, PART, "round reallocation throughputs", 3, 140)
         _switch_fields(state)
 

@@ -25,7 +25,7 @@ GENERATED = {"generate": {"jobs": 60, "mean_gap": "20 min"}}
 DEMOS = (
     Demo(
         "who_gets_the_v100",
-        "Three jobs, two GPUs, small enough to solve by hand: which job gains most from the fast GPU?",
+        "Three jobs share two GPUs, few enough to solve by hand. Which job gains most from the fast GPU?",
         "looks_one",
         "training-tabs",
         "Allocation",
@@ -39,7 +39,8 @@ DEMOS = (
     ),
     Demo(
         "who_scales_who_waits",
-        "160 jobs that can grow, on 64 GPUs: Optimus gives each some, Tiresias what it asks for or nothing.",
+        "160 jobs that can grow share 64 GPUs. Optimus gives each job some; Tiresias gives a job all it asks "
+        "for, or nothing.",
         "open_in_full",
         "training-elastic-tabs",
         "Policies",
@@ -51,9 +52,9 @@ def start_screen(state: AppState) -> None:
     """Draw the purpose of the page, two ways to begin with the present cluster, and examples."""
     st.markdown(
         "#### Who should get which GPU, when jobs train for hours?\n"
-        "Jobs run at different speeds on different types of GPU. A policy computes the share of time that "
-        "each job gets on each type; rounds of some minutes give each job that share. "
-        f"{term('elastic job', 'Elastic jobs')} change their GPUs, and under Pollux their batch size, "
+        "Jobs run at different speeds on different types of GPU. A policy computes each job's share of time "
+        f"on each type; rounds of some minutes realize these shares. {term('elastic job', 'Elastic jobs')} "
+        "change their GPUs, and under Pollux their batch size, "
         "while they run."
     )
     with st.grid(2, min_column_width=260):
@@ -66,7 +67,7 @@ def start_screen(state: AppState) -> None:
 def _generated(state: AppState) -> None:
     start_card(
         "Generated jobs on this cluster",
-        "Draws jobs as Gavel's generator does. The cluster and the workload stay as they are.",
+        "Draws jobs by Gavel's generator. Cluster and workload stay unchanged.",
         "Generate jobs",
         "make-training",
         _make_training,
@@ -80,7 +81,7 @@ def _generated(state: AppState) -> None:
 def _own(state: AppState) -> None:
     with st.container(border=True, height="stretch"):
         st.markdown("**Your jobs on this cluster**")
-        st.caption("How long each takes on which GPU, or its steps. It is checked when it is chosen.")
+        st.caption("State each job's duration on a GPU, or its steps. The file is checked at once.")
         jobs_upload(state)
 
 
@@ -97,11 +98,11 @@ def _files(state: AppState, data: TrainingOutcome) -> Files:
     name = file_stem(data.about.name)
     trace = Download(
         "Trace (Perfetto)",
-        "Who had which GPU; open it in ui.perfetto.dev or chrome://tracing.",
+        "GPUs of every job over time; open it in ui.perfetto.dev or chrome://tracing.",
         f"{name}_trace.json",
         lambda: trace_text(stays_trace(data)).encode(),
     )
-    rounds = "The first run of each policy: who ran where in each round, priorities, shares."
+    rounds = "First run of each policy: jobs and GPUs of each round, priorities, shares."
     tables = [trace, *_jobs(state, name)]
     return files(data, "training simulate", ("Rounds", rounds), tables)
 
@@ -114,8 +115,8 @@ def _jobs(state: AppState, name: str) -> list[Download]:
     return [
         Download(
             "Jobs (trace)",
-            "The training jobs of the first run in Gavel's format, which this page takes as well. Names, "
-            "teams, notebooks, replicas and jobs with rates of their own are left out.",
+            "Training jobs of the first run in Gavel's format, which this page reads too. Names, teams, "
+            "notebooks, replicas and jobs with their own rates are left out.",
             f"{name}.trace",
             lambda: job_trace(state.scenario, state.uploads.sources).encode(),
         )
@@ -130,8 +131,8 @@ TRAINING = RunPage(
     fields=controls,
     live=_live,
     answer=answer,
-    before="Every policy gets the same jobs. A run shows live who has which GPU and the mean JCT so far. "
-    "Results: JCT, fairness and cost of every policy, and why a job got its GPU in any round.",
+    before="Every policy gets the same jobs. A run shows live which job has which GPU, and the mean JCT so "
+    "far. Results are JCT, fairness and cost of every policy, and the reason for every decision.",
     tabs=TABS,
     files=_files,
     command="training simulate",

@@ -82,8 +82,8 @@ def _jobs_tab(state: AppState, data: training.TrainingOutcome) -> None:
     policy = choose_one("Policy", list(outcomes), "training-shown-jobs", "The policy to show.")
     table(jobs(outcomes[policy].jobs), "training-jobs", f"Every job of the first run under {policy}")
     st.caption(
-        "Jobs of the first run. A job without JCT was not complete when the run ended; only training jobs "
-        "have a ρ."
+        "Jobs of the first run. A job without JCT was unfinished when the run ended; only training jobs have "
+        "a ρ."
     )
 
 
@@ -108,8 +108,7 @@ def _allocation_tab(state: AppState, data: training.TrainingOutcome) -> None:
         "received",
     )
     st.caption(
-        "Means over the time that a job was there since its first allocation. The rest of a row, up to 1, "
-        "is time that the job waits."
+        "Means over each job's time since its first allocation. The rest of a row, up to 1, is waiting."
     )
 
 
@@ -139,11 +138,11 @@ def _rounds_tab(state: AppState, data: training.TrainingOutcome) -> None:
         selection_mode="points",
     )
     st.caption(
-        "A colour is a job; with more jobs than colours one returns. Hatched: two jobs share the GPU. "
-        "Without a bar a GPU is idle. The line marks the round below."
+        "Each colour is a job; colours repeat when there are more jobs. Hatched: two jobs share the GPU. No "
+        "bar: the GPU is idle. The line marks the round below."
     )
     if shown.left_out:
-        st.caption(f"{shown.left_out:,} later stays of this window are not drawn; choose a shorter window.")
+        st.caption(f"{shown.left_out:,} later bars of this window are not drawn; choose a shorter window.")
     _take_click(event, trace)
     _explained(trace, data)
     chart(
@@ -185,11 +184,11 @@ def _window(stays: Sequence[training.Stay], end_s: float) -> tuple[float, float]
         "Window",
         [findings.hours_text(s) for s in figures.SPANS_S if s <= fits][::-1],
         "training-shown-span",
-        "How much of the run the chart shows; longer windows would hold too many bars.",
+        "Length of the window in the chart; longer windows have too many bars.",
     )
     span_s = next(s for s in figures.SPANS_S if findings.hours_text(s) == span)
     starts = [findings.hours_text(k * span_s) for k in range(int(end_s // span_s) + 1)]
-    start = choose_one("From", starts, "training-shown-start", "Where the window begins.")
+    start = choose_one("From", starts, "training-shown-start", "Start of the window.")
     return starts.index(start) * span_s, span_s
 
 
@@ -219,7 +218,7 @@ def _explained(trace: training.PolicyTrace, data: training.TrainingOutcome) -> N
         st.caption("The priorities of this run were not kept. A run of fewer jobs keeps them.")
         return
     st.session_state[ROUND] = chosen.number
-    hint = "The round to explain. A click on a bar of the chart chooses the round in its middle."
+    hint = "The round to explain. A click on a bar chooses the round in the bar's middle."
     first = trace.rounds[0].number
     number = whole("Round", first, last, first, ROUND, hint, persist_state="session")
     explained = figures.round_at(
@@ -245,10 +244,9 @@ def _explained(trace: training.PolicyTrace, data: training.TrainingOutcome) -> N
         f"Every job and type of GPU in round {explained.number}: priority and why",
     )
     st.caption(
-        "X: share of time that the policy allocates. τ: time received on this type since the last "
-        "allocation. W: the same of all rows together. Both begin with half a round for each row. Types are "
-        "filled one after the other, the fastest first, or in random order if the policy sees no types; "
-        "GPUs that are left go to jobs without a share."
+        "X: allocated share of time. τ: time received on this type since the last allocation, plus half a "
+        "round. W: the sum of τ over all rows. GPU types are filled one after the other, the fastest first; "
+        "in random order if the policy ignores types. Remaining GPUs go to jobs without a share."
     )
 
 
@@ -264,8 +262,8 @@ def _one_more_tab(state: AppState, data: training.TrainingOutcome | None) -> Non
             of=training.OneMoreReport,
             answer=_one_more,
             asked=OneMoreAsked(policy=policy),
-            before="Simulates the same jobs with one more GPU of each type in turn. The answer is how much "
-            "shorter the mean JCT becomes, and at what price.",
+            before="Simulates the same jobs with one more GPU of each type in turn. The result is how much "
+            "the mean JCT shrinks, and at what price.",
         ),
     )
 

@@ -16,7 +16,7 @@ SAME_HITS = 5e-4  # of the jobs, of hit rates
 ORIGINS = {
     "formula": "It is the formula's optimum",
     "local": "All local: everything on one server",
-    "expert": "It is the expert preset: for each model what is fastest on an idle cluster",
+    "expert": "It is the expert preset: what is fastest on an idle cluster",
     "move": "It was found by changing one sub-graph after the other",
     "mixture": "It mixes the two best placements",
     "shares": "It was found by changing how often executors of each class are drawn",
@@ -100,7 +100,7 @@ def lead_text(report: PlacementReport) -> str:
         return f"{found}."
     unit = "points" if is_slo(report) else "%"
     if lead <= 2 * error:
-        return f"{found}; the next one is level with it."
+        return f"{found}; the next candidate is equally fast."
     behind = f"{format_number(100 * lead, 2)} ± {format_number(200 * error, 2)} {unit}"
     return f"{found}; in the runs of the search the next one is {behind} behind."
 

@@ -94,10 +94,10 @@ def _with_joins(path: TimeParts, mean_s: float | None) -> TimeParts:
 
 
 NAMES = {
-    "compute": "compute",
+    "compute": "computing",
     "transfer": "transfers",
-    "network_wait": "waits at the link",
-    "server_wait": "waits at servers",
+    "network_wait": "waiting for the link",
+    "server_wait": "waiting for servers",
     "joins": "joins and own work",
 }
 
@@ -107,13 +107,13 @@ def split_finding(models: Mapping[str, TimeParts]) -> str:
 
     >>> waits = {"network_wait_s": 0.0, "server_wait_s": 0.0}
     >>> split_finding({"a": TimeParts(4.0, compute_s=3.0, transfer_s=1.0, **waits)})
-    'a: 75 % compute, then 25 % transfers'
+    'a: 75 % computing, 25 % transfers'
     """
     worst = min(models, key=lambda n: _share(models[n], "compute"))
     first, second = sorted(PARTS, key=lambda k: -PARTS[k](models[worst]))[:2]
     shares = [f"{100 * _share(models[worst], k):.0f} % {NAMES[k]}" for k in (first, second)]
-    text = f"{worst}: {shares[0]}" + (f", then {shares[1]}" if PARTS[second](models[worst]) > 0 else "")
-    return text if len(models) == 1 else f"The least share of compute has {text}"
+    text = ", ".join(shares if PARTS[second](models[worst]) > 0 else shares[:1])
+    return f"{worst}: {text}" if len(models) == 1 else f"{worst} computes least of the time: {text}"
 
 
 def _share(times: TimeParts, part: str) -> float:
@@ -140,8 +140,8 @@ def plain_notes(notes: Sequence[str]) -> list[str]:
 
 
 LOAD = (
-    "Load is work over capacity; where executors batch, at the pace of full batches. The time for which they "
-    "are occupied, by smaller batches too, is what a simulation calls busy."
+    "Load is work over capacity, for executors that batch at the speed of full batches. A simulation's busy "
+    "time also counts smaller batches, so it is higher."
 )
 
 
@@ -169,8 +169,8 @@ def _split_text(report: PlacementReport, local: PlacementReport | None) -> str:
     several = len(report.predicted.classes) > 1
     if not split and several and (local is None or local.class_shares != report.class_shares):
         return (
-            "Every query stays on one server, as under local; what is chosen is how often servers of each "
-            "class are drawn, where local draws all alike."
+            "Every query stays on one server, as under local. But the placement chooses how often each "
+            "server class is used; local uses all equally."
         )
     if not split:
         return "Every query stays on one server."
@@ -201,7 +201,7 @@ def memory_finding(report: PlacementReport) -> str:
     """Return the memory of all replicas, and the executor class where it is tightest."""
     total = report.memory.replicas_bytes
     if total == 0:
-        return "No model states weights, so memory does not limit the placement"
+        return "No model has weights, so memory does not limit the placement"
     text = f"Replicas of weights take {format_size(total)} over the cluster"
     full = [c.resident_bytes / c.memory_bytes for c in report.memory.classes if c.memory_bytes]
     return f"{text}, at most {percent_text(max(full))} of an executor" if full else text
@@ -272,7 +272,7 @@ def best_so_far(search: SearchProgress) -> str:
 def early_text(after_s: float) -> str:
     """Return the note on a result whose search was cancelled."""
     return (
-        f"Cancelled early, after {format_time(after_s, 2)}: this is the best so far. Solve again for a "
+        f"Cancelled after {format_time(after_s, 2)}: this is the best so far. Solve again for a "
         "complete search."
     )
 
