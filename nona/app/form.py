@@ -26,13 +26,13 @@ Edit = Callable[[Any], object] | None
 
 
 def form(state: AppState, part: str | PlacePath, names: str, columns: int = 3, width: int = 150) -> None:
-    """A grid of the fields of a part that count now; ``names`` with spaces between them."""
+    """Draw a grid of the fields of a part that count now; ``names`` with spaces between them."""
     with st.grid(columns, min_column_width=width, vertical_alignment="bottom"):
         fields(state, part, names)
 
 
 def fields(state: AppState, part: str | PlacePath, names: str) -> None:
-    """The fields of a part, or of the whole scenario, that count now; ``names`` as for :func:`form`."""
+    """Draw the fields of a part, or of the whole scenario, that count now; ``names`` as for :func:`form`."""
     for name in names.split():
         field(state, (*path_of(part), *path_of(name)))
 
@@ -48,7 +48,9 @@ def field(
     empty: str = "",
     slider: bool = False,
 ) -> None:
-    """The field at a place of the scenario, ``cluster.servers.0.count``; nothing where it does not count.
+    """Draw the field at a place of the scenario, ``cluster.servers.0.count``.
+
+    Nothing where it does not count.
 
     ``label``, ``choices``, ``empty`` (what no value means) come before the schema's; ``more`` ends the help;
     ``edit`` gets what is chosen, where more changes than this field.
@@ -91,7 +93,7 @@ def _written_beside(state: AppState, path: PlacePath) -> dict[Any, Any]:
 def entry_field(
     state: AppState, path: PlacePath, key: str, label: str = "", empty: str = "", part: str = ""
 ) -> None:
-    """A field of an entry of a mapping, which is there as long as one of its fields has a value.
+    """Draw a field of an entry of a mapping, which is there as long as one of its fields has a value.
 
     ``part``: an optional part of the scenario of which the same holds.
     """
@@ -182,7 +184,7 @@ def _slider(state: AppState, path: PlacePath, label: str, hint: str) -> None:
 
 
 def _number(state: AppState, path: PlacePath, label: str, hint: str, wording: Words) -> None:
-    """A number; one that breaks a rule stays in the field, with the rule below it."""
+    """Draw a field for a number; one that breaks a rule stays in the field, with the rule below it."""
     shown, whole = state.shown(path), wording.kind is int
     default = abs(wording.default) if isinstance(wording.default, int | float) and wording.default else 1
     st.number_input(

@@ -93,6 +93,7 @@ def later(s: EngineState, time_s: float, kind: int, r: int) -> None:
 
 
 def arrive(s: EngineState, r: int) -> None:
+    """Record the arrival of request ``r``, and schedule its row's next one."""
     c, q = s.clock[0], s.requests[r]
     s.times.arrival_s[r] = c.now_s
     s.times.rank[r] = c.arrived
@@ -110,6 +111,7 @@ def arrive(s: EngineState, r: int) -> None:
 
 
 def routed(s: EngineState, q: Any, turn: int, prefix: int) -> int:
+    """Return the engine that the router chooses for request ``q``; −1 where none can hold it."""
     router, outputs = s.clock[0].router, s.outputs[q.row]
     to = route(router, s.board, s.places[turn], turn, q.most_blocks, q.inputs, outputs, prefix)
     if to >= 0:
@@ -118,13 +120,14 @@ def routed(s: EngineState, q: Any, turn: int, prefix: int) -> int:
 
 
 def join(s: EngineState, e: int, r: int) -> None:
+    """Put request ``r`` into the queue of engine ``e``."""
     s.requests[r].seen_s = s.clock[0].now_s
     wait(s, e, r, 1)
     wake(s, e)
 
 
 def wake(s: EngineState, e: int) -> None:
-    """An idle engine composes once all of this instant has happened."""
+    """Let an idle engine compose a step after all events of this instant."""
     x = s.engines[e]
     if not x.busy and not x.due:
         x.due = 1
@@ -169,6 +172,7 @@ def end_step(s: EngineState, e: int) -> None:
 
 
 def make_token(s: EngineState, e: int, r: int, measured: bool) -> None:
+    """Record a token of request ``r`` at the end of a step."""
     now, begin_s, q = s.clock[0].now_s, s.engines[e].composed_s, s.requests[r]
     q.made += 1
     if q.made == 1:
@@ -185,6 +189,7 @@ def make_token(s: EngineState, e: int, r: int, measured: bool) -> None:
 
 
 def go_away(s: EngineState, e: int, place: int) -> None:
+    """Remove the request at ``place`` from engine ``e``."""
     leave(s, e, place)
     s.board.requests[e] -= 1
 
@@ -261,6 +266,7 @@ def deliver(s: EngineState, r: int) -> None:
 
 
 def complete(s: EngineState, r: int, end_s: float) -> None:
+    """Record the completion of request ``r``; a closed loop sends its next request."""
     c = s.clock[0]
     s.times.end_s[r] = end_s
     rank, row = s.times.rank[r] - c.first, s.requests[r].row

@@ -166,6 +166,7 @@ class MemorySplit:
 
     @property
     def blocks(self) -> int:
+        """Blocks of the KV cache that fit into the memory left for it."""
         return max(0, int(self.kv // self.kv_block))
 
 

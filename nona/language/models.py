@@ -54,6 +54,7 @@ class LanguageModel:
 
     @property
     def attention_weights(self) -> int:
+        """Number of parameters of all attention layers."""
         return self.layers * 2 * self.hidden * self.head_dim * (self.heads + self.kv_heads)
 
     @property

@@ -33,7 +33,7 @@ def _shares(s: EngineState, e: int, q: Any) -> bool:
 
 
 def _use_prefix(s: EngineState, e: int, q: Any) -> None:
-    """A request that starts uses what is there of its prefix."""
+    """Let a starting request use the cached blocks of its prefix."""
     if not _shares(s, e, q):
         return
     if s.users[e, q.prefix] == 0:
@@ -54,14 +54,14 @@ def _count_idle(s: EngineState, e: int, q: Any, blocks: int) -> None:
 
 
 def _unchain(s: EngineState, e: int, p: int) -> None:
-    """A prefix is not among the idle ones; who is not among them is chained to itself."""
+    """Remove a prefix from the list of idle ones; one that is in no list links to itself."""
     before, after = s.idle_before[e, p], s.idle_after[e, p]
     s.idle_after[e, before], s.idle_before[e, after] = after, before
     s.idle_after[e, p] = s.idle_before[e, p] = p
 
 
 def _chain_last(s: EngineState, e: int, p: int) -> None:
-    """A prefix is the last of the idle ones."""
+    """Append a prefix to the list of idle ones."""
     end = s.cached.shape[1]
     last = s.idle_before[e, end]
     s.idle_before[e, p], s.idle_after[e, p] = last, end
@@ -79,7 +79,7 @@ def keep_prefix(s: EngineState, e: int, q: Any) -> None:
 
 
 def hold(s: EngineState, e: int, q: Any, blocks: int) -> None:
-    """A request holds so many blocks; idle prefixes give way, from their ends."""
+    """Give a request so many blocks; idle prefixes are evicted from their ends."""
     x = s.engines[e]
     s.board.free[e] -= blocks - q.held
     q.held = blocks
@@ -93,7 +93,7 @@ def hold(s: EngineState, e: int, q: Any, blocks: int) -> None:
 
 
 def release(s: EngineState, e: int, q: Any) -> None:
-    """A request gives its blocks back, but for those of its prefix."""
+    """Free a request's blocks, but for those of its prefix."""
     if q.taken >= 0:
         s.board.free[e] -= q.taken
         q.taken = -1
@@ -105,10 +105,12 @@ def release(s: EngineState, e: int, q: Any) -> None:
 
 
 def left_of(q: Any) -> int:
+    """Return the tokens of a request that are still to be computed."""
     return int(q.inputs + q.made - q.computed)
 
 
 def decoding(q: Any) -> bool:
+    """Return whether a request has only its newest token to compute."""
     return bool(q.made > 0 and q.inputs + q.made - q.computed == 1)
 
 

@@ -122,6 +122,7 @@ class Targets:
 
     @property
     def any(self) -> bool:
+        """Return whether there is a target at all."""
         return any(limit is not None for limit in (self.ttft_s, self.tpot_s, self.e2e_s))
 
 

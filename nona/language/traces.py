@@ -46,7 +46,7 @@ class TokenTrace:
 
 
 def read_tokens(data: bytes, filename: str) -> TokenTrace:
-    """Read a trace in whichever known layout it has.
+    r"""Read a trace in whichever known layout it has.
 
     >>> trace = read_tokens(b"arrival_s,input_tokens,output_tokens\\n3,10,2\\n1,8,4\\n4,8,0\\n", "t.csv")
     >>> trace.times_s.tolist(), trace.tokens.tolist(), trace.left_out

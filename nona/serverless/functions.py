@@ -81,6 +81,7 @@ class ConfigurationSpace:
 
     @cached_property
     def number(self) -> dict[BatchConfiguration, int]:
+        """Map each configuration to its index."""
         return {c: i for i, c in enumerate(self.configurations)}
 
 
@@ -111,6 +112,7 @@ class GpuLaw:
     exponent: float = EXPONENT
 
     def seconds(self, batch: int, vgpus: int) -> float:
+        """Return the GPU's seconds for a batch on ``vgpus`` vGPUs."""
         return max(self.floor_s, (self.constant_s + self.per_query_s * batch) / float(vgpus**self.exponent))
 
     def scaled(self, factor: float) -> GpuLaw:
@@ -132,6 +134,7 @@ class CpuLaw:
     serial_s: float = 0.0
 
     def seconds(self, batch: int, vcpus: int) -> float:
+        """Return the CPU's seconds for a batch on ``vcpus`` vCPUs."""
         return batch * (self.serial_s + self.parallel_s / vcpus)
 
 

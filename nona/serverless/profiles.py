@@ -51,7 +51,7 @@ class ProfileRow:
 
 
 def read_profile(data: bytes, what: str = "Profile") -> tuple[ProfileRow, ...]:
-    """Return the rows of a file, whichever of the three layouts it has; ``what`` is how errors call it.
+    r"""Return the rows of a file, whichever of the three layouts it has; ``what`` is how errors call it.
 
     Raises ``CostError`` for another layout, a cell that is not its column's, or two rows for the same.
 

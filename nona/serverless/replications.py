@@ -55,6 +55,7 @@ class ServerlessWork:
     reporting: bool
 
     def run(self, key: Key, on_progress: OnProgress | None) -> ServerlessRecords:
+        """Run one replication of a policy."""
         policy, options = self.policies[key[0]]
         run = replace(self.run_options, replication=key[1])
         return simulate_serverless(self.system, policy, options, run, on_progress)

@@ -74,6 +74,7 @@ class Application:
 
     @property
     def stages(self) -> int:
+        """Number of stages of the workflow."""
         return len(self.function)
 
     @cached_property

@@ -53,7 +53,7 @@ class GittinsRank:
         return cls(order, step)
 
     def rank(self, attained: float) -> float:
-        """h at the next size after ``attained`` GPU-seconds."""
+        """H at the next size after ``attained`` GPU-seconds."""
         place = bisect.bisect_right(self.sizes, attained)
         return 0.0 if place == len(self.sizes) else self._by_place[place]
 
@@ -126,10 +126,12 @@ class AttainedQueues:
         self._entries: dict[int, _Entry] = {}
 
     def join(self, number: int, gpus: int, arrival_s: float) -> None:
+        """Add a job to the first queue."""
         self._entries[number] = _Entry(gpus, arrival_s)
         self._queues[0].append(number)
 
     def keep(self, present: Collection[int]) -> None:
+        """Remove the jobs that are not ``present``."""
         self._entries = {n: entry for n, entry in self._entries.items() if n in present}
         for queue in self._queues:
             queue[:] = [n for n in queue if n in self._entries]

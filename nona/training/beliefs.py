@@ -47,6 +47,7 @@ class RateClaims:
                 raise SimulationError(f"Estimates: {key}={value!r} is a factor of at least 1; raise it.")
 
     def factor(self, job: TrainingJob, gpu: str) -> float:
+        """Return the factor by which a user misstates a job's rate on a GPU type."""
         own = self.streams.generator("claim", job.name, gpu).standard_normal()
         shared = self.streams.generator("claims of", user_of(job)).standard_normal()
         return math.exp(math.log(self.error) * own + math.log(self.bias) * shared)
@@ -117,11 +118,12 @@ class ClaimBook:
     _jobs: dict[str, set[str]] = field(default_factory=dict)
 
     def claim(self, job: str, user: str, rates: dict[str, float]) -> None:
+        """Record the rates (steps/s) that a user claims for a job, by GPU type."""
         self.users[job] = user
         self.claims.update({(job, gpu): rate for gpu, rate in rates.items()})
 
     def measure(self, job: str, gpu: str, rate: float, rounds: float = 1.0) -> None:
-        """The job ran on a type for some rounds (a part of one counts as such) at a mean rate."""
+        """Record that a job ran on a type for some rounds (or a part of one) at a mean rate."""
         entry = self.measured.setdefault((job, gpu), MeasuredRates())
         entry.rounds += rounds
         entry.total += rate * rounds
@@ -129,7 +131,7 @@ class ClaimBook:
         self._jobs.setdefault(self.users[job], set()).add(job)
 
     def error(self, job: str) -> tuple[float, float]:
-        """e of a job, the mean of ln(measured / claimed) over its measured rounds, and these rounds."""
+        """E of a job, the mean of ln(measured / claimed) over its measured rounds, and these rounds."""
         total, rounds = 0.0, 0.0
         for gpu in sorted(self._types.get(job, ())):
             seen, claim = self.measured[job, gpu], self.claims[job, gpu]
@@ -139,7 +141,7 @@ class ClaimBook:
         return (total / rounds if rounds else 0.0), rounds
 
     def bias(self, user: str) -> float:
-        """b of a user, over the jobs of which something was measured."""
+        """B of a user, over the jobs of which something was measured."""
         return _user_bias(self.error(job)[0] for job in sorted(self._jobs.get(user, ())))
 
     def rate(self, job: str, gpu: str) -> float:
@@ -151,6 +153,7 @@ class ClaimBook:
         return _corrected_rate(claim, self.bias(self.users[job]), seen.total, seen.rounds, self.prior)
 
     def flagged(self) -> tuple[str, ...]:
+        """List the jobs whose claims are too far from what was measured."""
         return tuple(job for job in sorted(self._types) if _is_flagged(*self.error(job), self.flag))
 
 
@@ -208,6 +211,7 @@ class ClaimedRates:
         return factors
 
     def measured(self, number: int, kind: int, rate: float) -> None:
+        """Record a job's measured rate (steps/s) on GPU type ``kind``."""
         self._claim(number)
         self.book.measure(self._system.jobs[number].name, self._types[kind], rate)
 

@@ -39,6 +39,7 @@ class NodeFailures:
     _generators: dict[tuple[str, int], np.random.Generator] = field(default_factory=dict)
 
     def between(self, gpu: str, node: int, start_s: float, end_s: float) -> list[float]:
+        """List the failure times (s) of a node between two instants."""
         key = (gpu, node)
         if key not in self._times:
             self._times[key] = [0.0]
@@ -235,10 +236,11 @@ class Disturbance:
         return self._seconds[job]
 
     def delay(self, job: int, seconds: float) -> None:
-        """The job is sent over the network between regions: its next start takes so much longer."""
+        """Send a job over the network between regions: its next start takes so much longer."""
         self._states.setdefault(job, _State(JobTime())).sent_s += seconds
 
     def run(self, stretch: Stretch) -> CheckpointOutcome | None:
+        """Return how a stretch of a job ends under failures and checkpoints."""
         state = self._states.setdefault(stretch.job, _State(JobTime()))
         moved = stretch.moved_from is not None or stretch.paused
         if moved:

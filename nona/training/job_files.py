@@ -38,7 +38,7 @@ class TraceJob:
 
 
 def read_trace(data: bytes, filename: str) -> tuple[TraceJob, ...]:
-    """Return the jobs of a trace.
+    r"""Return the jobs of a trace.
 
     >>> read_trace(b"A3C\\tpython3 main.py\\trl\\t-n\\t0\\t500\\t1\\t1\\t-1.000000\\t60\\n", "a.trace")
     (TraceJob(model='A3C', steps=500.0, workers=1, weight=1.0, slo_factor=None, arrival_s=60.0),)
@@ -95,7 +95,7 @@ def _above_0(problems: FileProblems, line: int, key: str, text: str, most: float
 
 
 def write_trace(jobs: Iterable[TraceJob]) -> str:
-    """Return the text of a trace; :func:`read_trace` gives exactly ``jobs`` back.
+    r"""Return the text of a trace; :func:`read_trace` gives exactly ``jobs`` back.
 
     >>> write_trace([TraceJob("A3C", 500, arrival_s=0.5)])
     'A3C\\t-\\t-\\t-\\t0\\t500\\t1\\t1\\t-1\\t0.5\\n'
@@ -179,7 +179,7 @@ sweep,2.5,v100,1,45 min,
 
 
 def read_job_table(data: bytes, filename: str) -> tuple[TrainingJob, ...]:
-    """Jobs in CSV: ``model`` and ``steps``, or ``hours`` and ``gpu``, and the columns of :data:`OPTIONAL`.
+    r"""Jobs in CSV: ``model`` and ``steps``, or ``hours`` and ``gpu``, and the columns of :data:`OPTIONAL`.
 
     A job has steps of a model, or the hours that it takes on its ``workers`` GPUs of one type. ``slo``,
     ``arrival`` and ``latency_slo`` are times (``90 min``, ``2 h``, or seconds), ``checkpoint`` a size,

@@ -68,6 +68,7 @@ class Ledger:
         self.fits = self.rates[:, :, 0] > 0
 
     def reset(self, rows: Iterable[tuple[int, ...]], shares: Floats, since_s: float) -> None:
+        """Set the rows and shares of a new allocation; ``since_s`` is the age of the last one in seconds."""
         short = self.deficit + self.shares * since_s - (self.received - self._half)
         deficits = dict(zip(self.rows, short, strict=True))
         rows, rounded = list(rows), np.round(shares, DECIMALS)
@@ -76,6 +77,7 @@ class Ledger:
         self.type_s = np.full(self._types, len(self.rows) * self._half)
 
     def arrive(self, job: int) -> None:
+        """Add a row without a share for a job that arrived."""
         self.rows.append((job,))
         self.shares = np.concatenate([self.shares, np.zeros((1, self._types))])
         self.received = np.concatenate([self.received, np.full((1, self._types), self._half)])
@@ -92,6 +94,7 @@ class Ledger:
         self._derive()
 
     def book(self, row: int, kind: int, seconds: float) -> None:
+        """Add the seconds that a row received on GPU type ``kind``."""
         self.received[row, kind] += seconds
         self.type_s[kind] += seconds
 
@@ -176,6 +179,7 @@ class TypedGpus:
         return len(self._node_of)
 
     def node(self, gpu: int) -> int:
+        """Return the node of a GPU."""
         return self._node_of[gpu]
 
     def place(

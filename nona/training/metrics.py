@@ -60,7 +60,7 @@ def pooled(runs: Sequence[D], jcts: Sequence[JctSummary], means: Iterable[str], 
 
 
 def level_with_shortest(runs: Mapping[str, Sequence[PolicyReplication[Any, Any]]]) -> tuple[str, ...]:
-    """The policies whose mean JCT does not differ clearly from the shortest."""
+    """Return the policies whose mean JCT does not differ clearly from the shortest."""
     means = {name: [run.outcome.jct_s.mean for run in own] for name, own in runs.items()}
     complete = {name: of for name, of in means.items() if None not in of}
     means_s = {name: mean for name, of in complete.items() if (mean := mean_of(of)) is not None}

@@ -68,7 +68,7 @@ def checkpoint_bytes(job: TrainingJob) -> float:
 
 
 def move_s(spec: MovesSpec, checkpoint_bytes: float) -> float:
-    """c = V/b_save + V/b_net + V/b_load + warm-up, for a checkpoint of V bytes.
+    """C = V/b_save + V/b_net + V/b_load + warm-up, for a checkpoint of V bytes.
 
     >>> move_s(MovesSpec(save=1e9, network=1.25e9, load=1e9, warmup=10), 5e9)
     24.0
@@ -209,10 +209,12 @@ class Holder:
         self._ran: dict[tuple[int, ...], int] = {}
 
     def starts(self, stretch: Stretch) -> None:
+        """Record since when a job holds its GPUs."""
         if stretch.job not in self._since or stretch.moved_from is not None or stretch.paused:
             self._since[stretch.job] = stretch.start_s
 
     def ran(self, row: tuple[int, ...], kind: int) -> None:
+        """Record the GPU type on which a row ran last."""
         self._ran[row] = kind
 
     def held(self, rows: Sequence[tuple[int, ...]], shares: Floats, now_s: float) -> list[tuple[int, int]]:

@@ -80,6 +80,7 @@ class Reference:
         return gpu * len(self.models) + partner
 
     def without(self, model: int) -> Reference:
+        """Return the reference without one of its models."""
         others = [i for i in range(len(self.models)) if i != model]
         columns = [self.column(j, b) for j in range(len(self.types)) for b in others]
         return Reference(
@@ -165,6 +166,7 @@ class PairEstimates:
         return self.matches[model]
 
     def ran(self, first: str, second: str) -> None:
+        """Record that two models ran together, so that their rates are measured."""
         self.measured.add(frozenset((first, second)))
 
     def pair(self, gpu: str, model: str, partner: str) -> tuple[float, float]:

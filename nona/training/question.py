@@ -42,10 +42,10 @@ class Hooks:
     """No intervention; extensions override what they need. One object serves one run."""
 
     def begin(self, rates: Rates, state: JobArrays) -> None:
-        """A run begins; ``rates`` are its true rates, which may be limited, ``state`` is only to be read."""
+        """Begin a run; ``rates`` are its true rates, which may be limited, ``state`` is read-only."""
 
     def arrived(self, job: int, now_s: float) -> None:
-        """A job arrives."""
+        """Take note of a job that arrives."""
 
     def believed(self, jobs: Sequence[int], rates: Floats) -> Floats:
         """(m, J) the rates that the policy sees, given the true ones."""
@@ -70,10 +70,10 @@ class Hooks:
         return None
 
     def measured(self, job: int, kind: int, partner: int | None, rate: float, partner_rate: float) -> None:
-        """A round ended: a job ran on a type, alone or beside a partner, at these rates."""
+        """Take note of a round: a job ran on a type, alone or with a partner, at these rates."""
 
     def completed(self, job: int, now_s: float) -> None:
-        """A job is complete."""
+        """Take note of a job that is complete."""
 
 
 NO_HOOKS = Hooks()
@@ -95,6 +95,7 @@ class Pinned:
     past: list[Held] = field(default_factory=list)
 
     def arrive(self, job: int) -> None:
+        """Add a job to the queue for GPUs of its own."""
         self.waiting.append(job)
 
     def start(self, now: float) -> list[Held]:
@@ -108,6 +109,7 @@ class Pinned:
         return started
 
     def end(self, now: float) -> list[Held]:
+        """Release the jobs that have ended by ``now`` (s), and return them."""
         done = [h for h in self.holding.values() if h.end_s <= now]
         for stay in done:
             del self.holding[stay.job]
@@ -115,6 +117,7 @@ class Pinned:
         return done
 
     def taken(self, kind: int) -> tuple[int, ...]:
+        """List the GPUs of type ``kind`` that these jobs hold."""
         return tuple(g for h in self.holding.values() if h.kind == kind for g in h.gpus)
 
     def free(self, gpus: Floats) -> Floats:

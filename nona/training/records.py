@@ -112,6 +112,7 @@ class TrainingRecords:
 
     @property
     def complete(self) -> bool:
+        """Return whether every job was completed."""
         return not bool(np.isnan(self.completion_s).any())
 
 
@@ -204,14 +205,17 @@ class RoundCollector:
 
     @property
     def decisions(self) -> int:
+        """Number of decisions so far."""
         return len(self._decision_s)
 
     def decided(self, seconds: float, allocation: Allocation) -> None:
+        """Record a decision and the seconds that it took."""
         self._decision_s.append(seconds)
         self._gaps.append(allocation.gap)
         self._warnings.update(dict.fromkeys(allocation.warnings))
 
     def gpus_before(self, jobs: Sequence[int], kind: int) -> tuple[int, ...]:
+        """Return the GPUs of type ``kind`` that the jobs had in the round before."""
         last_kind, gpus = self._before.get(jobs[0], (-1, ()))
         return gpus if last_kind == kind else ()
 
@@ -233,6 +237,7 @@ class RoundCollector:
         running: Sequence[Running],
         active: Sequence[int],
     ) -> None:
+        """Record a round: priorities, chosen rows and the rows that run."""
         end = max((row.finish_s for row in running), default=state.now)
         jobs = {job for row in running for job in row.jobs}
         for job in self._last - jobs:
@@ -260,6 +265,7 @@ class RoundCollector:
                 state.present_s[list(there)] += seconds
 
     def finished(self, state: JobArrays, holdings: Sequence[Held]) -> TrainingRecords:
+        """Return the records of the whole run."""
         rounds = np.array(self._rounds).reshape(-1, 4)
         return TrainingRecords(
             policy=self._policy,

@@ -170,13 +170,14 @@ class Regional:
         self.advice: list[MoveAdvice] = []
 
     def arrived(self, job: int) -> None:
-        """A job starts where its data are; without a region of its own, where an equal share is fastest."""
+        """Choose a new job's region: that of its data; without one, where an equal share is fastest."""
         own = self._system.jobs[job].region
         here = Counter(self._where.values())
         fastest = max(self._mask, key=lambda z: (self._share(job, z, here[z] + 1), z))
         self._place(job, own or fastest)
 
     def completed(self, job: int) -> None:
+        """Forget the region of a completed job."""
         del self._where[job]
 
     def plan(self, jobs: Sequence[int], now_s: float, remaining: Floats) -> None:

@@ -56,16 +56,18 @@ class Extensions(Hooks):
         self._state: JobArrays | None = None
 
     def begin(self, rates: Rates, state: JobArrays) -> None:
+        """Prepare for a run; ``rates`` are the true rates."""
         self._state = state
         if self._system.regions and self._disturbance:
             self._regions = Regional(self._system, rates, self._disturbance.move_s, self._disturbance.delay)
 
     def arrived(self, job: int, now_s: float) -> None:
+        """Pass on the arrival of a job."""
         if self._regions:
             self._regions.arrived(job)
 
     def believed(self, jobs: Sequence[int], rates: Floats) -> Floats:
-        """Moves between regions are decided; then rates there, as users claim them."""
+        """Decide moves between regions; then return the rates there, as users claim them."""
         if self._regions and self._state:
             self._regions.plan(jobs, self._state.now, self._state.remaining[list(jobs)])
             rates = self._regions.limited(jobs)
@@ -78,7 +80,7 @@ class Extensions(Hooks):
         return self._claims.pairs(pairs, rates) if self._claims else rates
 
     def choose(self, problem: AllocationProblem, new: Allocation) -> Allocation:
-        """A charged policy keeps its old answer where the new one is not worth its moves."""
+        """Return the new allocation, or the old one where the new one is not worth its moves."""
         return self._charger.choose(problem, new) if self._charger else new
 
     def held(
@@ -88,6 +90,7 @@ class Extensions(Hooks):
         return self._holder.held(rows, shares, now_s) if self._holder else ()
 
     def run(self, stretch: Stretch) -> CheckpointOutcome | None:
+        """Return how a stretch of a job ends; ``None`` where nothing disturbs it."""
         if self._holder:
             self._holder.starts(stretch)
         return self._disturbance.run(stretch) if self._disturbance else None
@@ -103,10 +106,12 @@ class Extensions(Hooks):
             self._pairs.ran(job, partner)
 
     def completed(self, job: int, now_s: float) -> None:
+        """Pass on the completion of a job."""
         if self._regions:
             self._regions.completed(job)
 
     def findings(self) -> ExtensionFindings:
+        """Return the failures, moves and misstated rates of the run."""
         tally = self._disturbance.tally if self._disturbance else None
         errors = self._claims.errors if self._claims else []
         pairs = self._pairs.errors if self._pairs else []
@@ -265,6 +270,7 @@ class TrainingWork:
     reporting: bool
 
     def run(self, key: Key, on_progress: OnProgress | None) -> TrainingRun:
+        """Run one replication of a policy."""
         (sent, options), system = self.policies[key[0]], self.systems[key[1]]
         policy = get_policy(sent) if isinstance(sent, str) else sent
         run = replace(self.run_options, replication=key[1])
@@ -289,7 +295,7 @@ def run_policies(
     workers: int = 1,
     on_progress: OnProgress | None = None,
 ) -> dict[str, tuple[TrainingRun, ...]]:
-    """Simulate every policy, each with its options, on every system: that of replication 0, 1, …
+    """Simulate every policy, each with its options, on every system: that of replication 0, 1, ….
 
     ``ideal``: whether the fluid bound is computed beside each run.
     ``workers``: Processes; 1 runs all in this one.

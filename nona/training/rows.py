@@ -31,7 +31,7 @@ class FileProblems:
     texts: list[str] = field(default_factory=list)
 
     def add(self, line: int, text: str) -> None:
-        """A problem of a line, by the number that an editor shows; 0: of the file."""
+        """Record A problem of a line, by the number that an editor shows; 0: of the file."""
         place = f", line {line}" if line else ""
         self.texts.append(f"{self.what}{place}: {text}")
 

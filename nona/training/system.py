@@ -58,7 +58,7 @@ class Throughputs:
         return self.alone.get(AloneKey(gpu, model, workers), 0.0)
 
     def pair(self, gpu: str, model: str, partner: str, workers: int) -> tuple[float, float]:
-        """Steps per second of both when they share GPUs, also when the table has them the other way round."""
+        """Return the steps per second of both when they share GPUs, in either order of the table."""
         if (rates := self.pairs.get(PairKey(gpu, model, partner, workers))) is not None:
             return rates
         own, other = self.pairs.get(PairKey(gpu, partner, model, workers), (0.0, 0.0))

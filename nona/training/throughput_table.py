@@ -50,7 +50,7 @@ def shipped_throughputs() -> Throughputs:
 def read_throughputs(
     data: bytes, filename: str, provenance: Provenance = "given", source: str = ""
 ) -> Throughputs:
-    """Return a table in CSV.
+    r"""Return a table in CSV.
 
     Either Gavel's columns (``worker_type, placement, model, batch_size, scale_factor, partner_model,
     partner_batch_size, partner_scale_factor, steps_per_s, partner_steps_per_s``; those of partners may be
@@ -141,7 +141,7 @@ class TrainingStep:
     memory_bytes: float
 
     def steps_per_s(self, workers: int, bandwidth: float, latency_s: float) -> float:
-        """k / (F + β·F + U + A), steps per second of ``workers`` GPUs together.
+        """K / (F + β·F + U + A), steps per second of ``workers`` GPUs together.
 
         >>> round(TrainingStep(0.09, 0.01, 1e8, 1e9).steps_per_s(2, 1e9, 0.0), 3)
         10.0

@@ -44,6 +44,7 @@ class Worker:
         return self.jobs >= JOBS_EACH or self.bytes > MOST_BYTES
 
     def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message to the worker; nothing happens where it is gone."""
         # If the pipe is broken, the reader notices that the worker is gone.
         with self._writing, contextlib.suppress(OSError, ValueError):
             if self.process.stdin is not None:
@@ -90,6 +91,7 @@ class WorkerPool:
         self._lock = threading.Lock()
 
     def start(self) -> None:
+        """Start the spare workers in a thread of their own."""
         threading.Thread(target=self.fill, daemon=True, name="workers").start()
 
     def take(self) -> Worker:
@@ -136,10 +138,12 @@ class WorkerPool:
             return sum(w.ready for w in self._idle)
 
     def pids(self) -> list[int]:
+        """List the process ids of all workers."""
         with self._lock:
             return [w.process.pid for w in self._all]
 
     def close(self) -> None:
+        """End all workers; the pool starts no more."""
         with self._lock:
             self._closed = True
             workers = list(self._all)

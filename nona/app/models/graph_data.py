@@ -253,6 +253,7 @@ def _by_time(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
 
 
 def drawn_graph(facts: Facts, modules: Modules, cut: Cut) -> BlockGraph:
+    """Return the graph of boxes for the open blocks."""
     return block_graph(facts.dag, modules.paths, cut.is_open)
 
 
@@ -269,6 +270,7 @@ def _subgraph_numbers(contracted: ContractedGraph, decomposition: Decomposition)
 
 
 def operator_facts(loaded: Loaded) -> Facts:
+    """Return the names, kinds, times and edges of the operators."""
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     graph = contracted.graph
     number = _subgraph_numbers(contracted, loaded.prepared.decomposition)
@@ -329,6 +331,7 @@ def task_facts(loaded: Loaded) -> Facts:
 
 
 def operator_modules(loaded: Loaded) -> Modules:
+    """Group the operators by their module paths."""
     graph = loaded.prepared.contracted.graph
     return modules(graph.dag, scope_paths(graph), MOST_PARTS)
 

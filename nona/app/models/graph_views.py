@@ -344,7 +344,9 @@ NO_HOMES: Homes = MappingProxyType({})
 def graph_browser(
     state: AppState, loaded: Loaded, key: str, about: Callable[[], None], homes: Homes = NO_HOMES
 ) -> None:
-    """The operators (view ``MODEL``) or tasks by their modules, and the selected one; ``about`` beside it.
+    """Draw the operators (view ``MODEL``) or tasks by their modules, and the selected one.
+
+    ``about`` beside it.
 
     With ``homes`` the tasks have the colours of their servers.
     """
@@ -393,7 +395,7 @@ def _selected(
 
 @st.fragment
 def side_by_side(state: AppState, models: Sequence[tuple[str, Loaded]], key: str) -> None:
-    """The graphs of two models beside each other; ``key`` as for :func:`graph_browser`."""
+    """Draw the graphs of two models beside each other; ``key`` as for :func:`graph_browser`."""
     for number, (column, (name, loaded)) in enumerate(zip(st.columns(2), models, strict=True)):
         with column:
             st.markdown(f"**{plain(name)}**")
@@ -402,7 +404,7 @@ def side_by_side(state: AppState, models: Sequence[tuple[str, Loaded]], key: str
 
 @st.fragment
 def contraction_player(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
-    """The contraction step by step; large models one module at a time.
+    """Play the contraction step by step; large models one module at a time.
 
     Beside the graph stand the step, the selected task, and ``about`` the contraction.
     """

@@ -208,6 +208,7 @@ def how_to_list(state: AppState, query: str) -> int:
 
 
 def go_to(state: AppState, entry: HowTo) -> None:
+    """Open the page of an entry with its choices made."""
     for key, value in entry.choices:
         choose(state, key, value)
     state.go_to = page_file(entry.page)
@@ -265,7 +266,10 @@ def terms_and_keys(query: str, names: Sequence[str]) -> bool:
 
 
 def section_list(chosen: Sequence[Section], below: Mapping[str, Callable[[], None]]) -> None:
-    """The sections, before them links to each where there are several; ``below`` draws at a section's end."""
+    """Show the sections, before them links to each where there are several.
+
+    ``below`` draws at a section's end.
+    """
     if len(chosen) > 2:
         st.markdown(" · ".join(f"[{s.title}](#{s.name})" for s in chosen))
     for section in chosen:

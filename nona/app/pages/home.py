@@ -73,6 +73,7 @@ def _chosen_load() -> float:
 
 
 def story_view(story: LinkLoadExample) -> StoryView:
+    """Prepare the example of the link load for the browser."""
     first = story.points[0].runs
     return StoryView(
         points=story.points,
@@ -221,7 +222,7 @@ FAMILY_PAGES = {
 
 
 def example_gallery(state: AppState) -> None:
-    """The shipped scenarios in groups, each with a picture of its servers."""
+    """Show the shipped scenarios in groups, each with a picture of its servers."""
     groups = examples()
     tabs = st.tabs(list(groups), key="examples", on_change="rerun")
     for tab, (family, names) in zip(tabs, groups.items(), strict=True):
@@ -253,6 +254,7 @@ MOST_SQUARES = 72  # servers of a picture
 
 
 def scenario_picture(scenario: Scenario) -> Node:
+    """Draw a scenario's servers as squares and its background traffic as a bar."""
     groups = scenario.cluster.servers
     total = sum(group.count for group in groups)
     squares = [
@@ -275,7 +277,7 @@ MOST_RECENT = 4
 
 
 def recent(state: AppState) -> None:
-    """The scenarios of the latest runs with their verdicts; nothing before the first run."""
+    """Show the scenarios of the latest runs with their verdicts; nothing before the first run."""
     try:
         items = store().listing().items
     except StoreError:
@@ -333,7 +335,7 @@ def answer(state: AppState, question: UserQuestion) -> None:
 
 
 def question_card(state: AppState, number: int, question: UserQuestion) -> None:
-    """A question and the button that leads to its page."""
+    """Show a question and the button that leads to its page."""
     with st.container(border=True, height="stretch"):
         st.markdown(f"**{question.title}**")
         st.caption(plain(f"{question.about} {opens(state, question)}".strip()))

@@ -86,7 +86,7 @@ def ask(state: AppState) -> None:
 
 
 def palette(state: AppState) -> None:
-    """The button in the side bar, and the palette itself where it was asked for."""
+    """Draw the button in the side bar, and the palette itself where it was asked for."""
     st.sidebar.button(
         "Find",
         icon=":material/search:",

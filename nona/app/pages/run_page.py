@@ -244,7 +244,7 @@ def _hindrance(state: AppState, run: PageRun[D]) -> None:
 
 
 def _watch(state: AppState, run: PageRun[D], every_s: float) -> None:
-    """The run as it goes on; the whole page is drawn anew when it starts or ends."""
+    """Show the run as it goes on; the whole page is drawn anew when it starts or ends."""
     job = current_job(state, run.kind)
     if job is None or moved_on(job, every_s):
         st.rerun()

@@ -59,7 +59,7 @@ def _complaint(state: AppState) -> None:
 
 
 def _cookie_hint() -> None:
-    """A warning where the browser keeps no cookie: nobody could find the items again."""
+    """Show a warning where the browser keeps no cookie: nobody could find the items again."""
     if not comes_back():
         st.caption(
             "This browser stores no cookie of this server. After you close it, your saved runs cannot be "
@@ -84,6 +84,7 @@ class ToSave:
 
 
 def save_popover(state: AppState, to_save: ToSave | None) -> None:
+    """Draw the button that saves a result, with fields for name and note."""
     kind = None if to_save is None else kind_of(to_save.result)
     if to_save is None or kind is None:
         return

@@ -182,6 +182,7 @@ class Tabs:
             return sum(1 for session in self._sessions.get(owner, ()) if self._is_there(session))
 
     def connected(self, owner: str) -> bool:
+        """Return whether a tab of this owner is connected."""
         return self.count(owner) > 0
 
 

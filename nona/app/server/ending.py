@@ -155,6 +155,7 @@ class TemporaryRoot:
         return folder
 
     def remove(self) -> None:
+        """Remove the folder with all that is in it."""
         with self._lock:
             self._release()
             shutil.rmtree(self.path, ignore_errors=True)

@@ -119,6 +119,7 @@ class RequestScope:
         return self.method == "GET" and "text/html" in self.headers.get("accept", "")
 
     def cookie(self, name: str) -> str | None:
+        """Return the value of a cookie; ``None`` where the request has none."""
         return read_cookie(self.headers.get("cookie", ""), name)
 
     def visitor(self, serving: Serving) -> str:
@@ -215,6 +216,7 @@ class Guesses:
         return len([t for t in self._wrong.get(peer, ()) if now - t < WITHIN_S]) < GUESSES
 
     def wrong(self, peer: str, now: float) -> None:
+        """Count a wrong password from ``peer`` at the time ``now`` (s)."""
         kept = [t for t in self._wrong.pop(peer, ()) if now - t < WITHIN_S]
         self._wrong[peer] = [*kept, now][-GUESSES:]
         while len(self._wrong) > MOST_PEERS:

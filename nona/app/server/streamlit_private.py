@@ -110,7 +110,7 @@ def _page_after_its_values(handle: Callable[..., None]) -> Callable[..., None]:
 
 
 def _send_in_full(client_state: Any) -> None:
-    """A request that waits names no message that the browser holds: it may forget them meanwhile."""
+    """Name no cached message in a waiting request: the browser may forget it meanwhile."""
     del client_state.cached_message_hashes[:]
 
 

@@ -37,6 +37,7 @@ class OpeningProblems:
 
     @classmethod
     def of(cls, what: str, error: NonaError, text: str = "") -> OpeningProblems:
+        """Collect the reasons of an error; ``what`` was to be opened."""
         return cls(what, reasons(error), text)
 
 

@@ -292,6 +292,7 @@ class WorkspaceStore:
         threading.Thread(target=self._run, daemon=True, name="workspaces").start()
 
     def place(self, token: str) -> Path:
+        """Return the folder of the workspace with this token."""
         return self.folder / hashlib.sha256(token.encode()).hexdigest()[:32]
 
     def watch(self, token: str, state: AppState) -> None:
@@ -311,6 +312,7 @@ class WorkspaceStore:
                 watched.leaving, watched.next_look = True, 0.0
 
     def load(self, token: str) -> AppState | None:
+        """Read the workspace with this token; ``None`` where none is saved."""
         with self._lock:
             watched = self._watched.get(token)
         if watched is not None:

@@ -125,7 +125,7 @@ def _choices(data: Any) -> dict[str, Any]:
 
 
 def _run(data: Any) -> tuple[str, str, Mapping[str, Any]] | None:
-    """A run as far as it has the form of one; its result is read by whoever shows it."""
+    """Read a run as far as it has the form of one; its result is read by whoever shows it."""
     if not isinstance(data, list) or len(data) != 3:
         return None
     kind, name, result = data

@@ -114,12 +114,15 @@ class KeptRuns:
         return run
 
     def find(self, number: int | None) -> Kept | None:
+        """Return the run with this number, if it is kept."""
         return next((k for k in self.kept if k.number == number), None)
 
     def of_job(self, job_id: str) -> Kept | None:
+        """Return the run of this job, if it is kept."""
         return next((k for k in self.kept if k.job_id == job_id), None)
 
     def of(self, data: SimulatedRun) -> Kept | None:
+        """Return the run with this result, if it is kept."""
         return next((k for k in self.kept if k.data is data), None)
 
     @property
@@ -134,11 +137,12 @@ class KeptRuns:
 
     @property
     def baseline(self) -> Kept | None:
+        """The pinned run, if there is one."""
         return self.find(self.pinned)
 
 
 def run_name(last: Scenario | None, now: Scenario) -> str:
-    """A run of the scenario ``now``: its name, and what changed since the run before."""
+    """Name A run of the scenario ``now``: its name, and what changed since the run before."""
     if last is None or last.name != now.name:
         return now.name
     changes = change_text(last, now, longest=MOST_NAME - len(now.name) - 2)
@@ -318,6 +322,7 @@ class AppState:
         self.revision += 1
 
     def show_first_model(self) -> None:
+        """Choose the first model of the workload for page Models."""
         if self.scenario.workload:
             self.model = self.scenario.workload[0].model
 
@@ -356,6 +361,7 @@ class AppState:
             self.revision += 1
 
     def dump(self) -> str:
+        """Return the scenario as YAML."""
         return dump_scenario(self.scenario)
 
     def fingerprint(self, kind: str) -> str:
@@ -383,7 +389,7 @@ class AppState:
         return result is not None and result.fingerprint != (fingerprint or self.fingerprint(kind))
 
     def problem(self) -> str:
-        """The first reason why the scenario cannot run as shown on the pages; empty if none."""
+        """Return the first reason why the scenario cannot run as shown on the pages; empty if none."""
         for draft in self.drafts.values():
             return draft.error
         try:

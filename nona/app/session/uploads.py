@@ -79,6 +79,7 @@ class Uploads:
         (self.folder / plain).unlink(missing_ok=True)
 
     def names(self) -> tuple[str, ...]:
+        """List the names of the session's files."""
         try:
             names = [p.name for p in self.folder.iterdir()]
         except OSError:  # not made yet, or removed by a cleaner

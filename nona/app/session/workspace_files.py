@@ -90,6 +90,7 @@ MOST_WORKSPACE_BYTES = 512 * 2**20
 
 
 def remove_others(folder: Path, kept: set[str]) -> None:
+    """Remove the files of a folder that are not ``kept``."""
     with suppress(FileNotFoundError):
         for path in list(folder.iterdir()):
             if path.name not in kept:

@@ -15,10 +15,12 @@ from nona.scenario.opening import SUFFIX
 
 
 def scenario_file_name(state: AppState) -> str:
+    """Name the file of the scenario for a command."""
     return f"{_stem(state)}.yaml"
 
 
 def bundle_file_name(state: AppState) -> str:
+    """Name the bundle of the scenario for a command."""
     return f"{_stem(state)}{SUFFIX}"
 
 
@@ -34,7 +36,7 @@ def equivalent(
     scenario: bool = True,
     label: str = "Same from the shell",
 ) -> None:
-    """A popover with ``nona COMMAND …`` ready to copy, and the scenario as YAML.
+    """Draw a popover with ``nona COMMAND …`` ready to copy, and the scenario as YAML.
 
     ``command``: one word, or two as in ``training simulate``. The scenario's file stands before
     ``arguments``; without ``scenario`` there is none, and the command stands for itself. The body is made

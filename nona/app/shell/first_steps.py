@@ -27,7 +27,10 @@ class Demo:
 
 
 def examples(state: AppState, page: str, demos: Iterable[Demo], kinds: Iterable[str] = ()) -> None:
-    """A card for each example, until something of these ``kinds`` was run; ``page`` begins their keys."""
+    """Draw a card for each example, until something of these ``kinds`` was run.
+
+    ``page`` begins their keys.
+    """
     if any(kind in state.results for kind in kinds):
         st.page_link("pages/home.py", label="Examples are on Home", icon=":material/apps:")
         return
@@ -50,7 +53,7 @@ def start_card(
     hint: str,
     **more: Any,
 ) -> None:
-    """A way to begin on a page: what it is, and the button that does it; ``more`` goes to the button."""
+    """Draw a way to begin on a page: what it is, and the button that does it; ``more`` goes to the button."""
     with st.container(border=True, height="stretch"):
         st.markdown(f"**{title}**")
         st.caption(about)

@@ -237,7 +237,10 @@ def page_head(state: AppState, name: str) -> None:
 
 
 def side_bar(state: AppState) -> None:
-    """The scenario with its file and its link, and what is running; above the page what there is to say."""
+    """Draw the scenario with its file and its link, and what is running.
+
+    Above the page what there is to say.
+    """
     st.html(STYLE)
     st.logo(icon_path(), size="large")
     with st.sidebar:
@@ -256,7 +259,7 @@ def side_bar(state: AppState) -> None:
 
 
 def _compiling() -> None:
-    """What is compiled in the background, and what that means for runs."""
+    """Say what is compiled in the background, and what that means for runs."""
     found = compiling()
     if found is None:
         return

@@ -67,7 +67,7 @@ def time_text(state: AppState, kind: str, options: Mapping[str, Any]) -> str:
 
 
 def _waiting_text(running: Sequence[str], ahead: int, seconds: float | None) -> str:
-    """What is ``running``, the place in line behind ``ahead`` others, and the expected start.
+    """Say what is ``running``, the place in line behind ``ahead`` others, and the expected start.
 
     >>> _waiting_text(["plan", "sweep", "plan"], 2, 38.4)
     'Waiting for other work (plan, sweep): 3rd in line, starts in about 38 s'

@@ -31,7 +31,7 @@ _ADDED = "missing-files"
 
 
 def problem_notice(state: AppState) -> None:
-    """The problems of the scenario that could not be opened, one in a line, until they are dismissed."""
+    """Show the problems of the scenario that could not be opened, one in a line, until they are dismissed."""
     problems = state.choices.of(OpeningProblems)
     if not problems.lines:
         return
@@ -47,7 +47,7 @@ def problem_notice(state: AppState) -> None:
 
 @contextmanager
 def shown_errors() -> Iterator[None]:
-    """An error of the input that a page meets is shown on it; the side bar with *Undo* stays usable."""
+    """Show an error of the input on the page; the side bar with *Undo* stays usable."""
     try:
         yield
     except NonaError as error:
@@ -59,7 +59,7 @@ def shown_errors() -> Iterator[None]:
 
 
 def _item(line: str) -> str:
-    """Return a problem as an entry of a list, the place in bold.
+    r"""Return a problem as an entry of a list, the place in bold.
 
     >>> _item("seed: is missing; add it.")
     '- **seed**\\\\: is missing; add it.'

@@ -38,13 +38,16 @@ class Taken:
 
 
 def drop_zone(state: AppState, page: str) -> None:
-    """The field over the whole window while files are dragged over it; ``page`` is the one that is shown."""
+    """Draw the field over the whole window while files are dragged over it.
+
+    ``page`` is the one that is shown.
+    """
     with st.container(key="drop-zone"):
         file_field(state, f"dropped-{state.revision}", page)
 
 
 def file_field(state: AppState, key: str, page: str = "") -> None:
-    """A field for files of any of these kinds."""
+    """Draw a field for files of any of these kinds."""
     st.file_uploader(
         ANY,
         accept_multiple_files=True,
@@ -93,7 +96,7 @@ def _take(state: AppState, name: str, data: bytes, page: str) -> None:
 
 
 def _take_table(state: AppState, name: str, data: bytes, page: str) -> None:
-    """A table as what the page takes, else as arrivals; where it is neither, the page's refusal is said."""
+    """Use a table as the page's input, else as arrivals; where both fail, show the page's error."""
     refusal: NonaError | None = None
     if page in PAGES and PAGES[page].takes:
         try:

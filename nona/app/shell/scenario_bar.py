@@ -39,7 +39,7 @@ HERE = ("localhost", "127.0.0.1", "::1")
 
 
 def _share(state: AppState) -> None:
-    """The address that carries the scenario, or why there is none."""
+    """Return the address that carries the scenario, or why there is none."""
     missing = apart(state.scenario)
     text = pack(Shared(_whole(state), _choices(state)))
     if missing or len(text) > LONGEST or _unread(state):
@@ -124,6 +124,7 @@ def take_link(state: AppState) -> None:
 
 
 def link_notice(state: AppState) -> None:
+    """Ask whether to open a scenario that a link brought."""
     if state.offer is None:
         return
     with st.container(border=True, key="link-offer"):
@@ -171,6 +172,7 @@ FITTING = 26  # letters of a name that its field shows
 
 
 def scenario_bar(state: AppState) -> None:
+    """Draw the name of the scenario, undo and redo, and the file menu."""
     field(state, "name", more="Press Enter to apply.")
     if len(state.scenario.name) > FITTING:
         st.caption(plain(state.scenario.name))

@@ -40,9 +40,11 @@ class SavedKind(ResultKind):
         return document
 
     def is_of(self, result: object) -> bool:
+        """Return whether items of this kind have results of this type."""
         return self.result == f"{type(result).__module__}:{type(result).__qualname__}"
 
     def facts_of(self, result: Document) -> SavedFacts:
+        """Return the facts of a result that the list shows."""
         facts: SavedFacts = load(self.facts).facts(result)
         return facts
 
@@ -117,6 +119,7 @@ class Contents:
             ) from None
 
     def scenario(self) -> Scenario:
+        """The scenario of the item."""
         return self.opened().scenario
 
 
@@ -142,7 +145,7 @@ def unpacked(data: bytes) -> bytes:
 
 
 def clean_name(text: str) -> str:
-    """Return a name in one line of plain characters.
+    r"""Return a name in one line of plain characters.
 
     >>> clean_name("  Monday\\n\\x00 peak ")
     'Monday peak'

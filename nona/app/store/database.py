@@ -104,11 +104,15 @@ class Database:
 
     @property
     def path(self) -> Path:
+        """The file of the database."""
         return self.folder / FILE
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """A connection to read with; ``None`` where nothing was ever saved. Raises :class:`StoreError`."""
+        """Open a connection to read with.
+
+        ``None`` where nothing was ever saved. Raises :class:`StoreError`.
+        """
         with self._troubles():
             if not _is_there(self.path):
                 yield None
@@ -118,7 +122,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction, committed at the end of the block unless it raises. Raises :class:`StoreError`."""
+        """Open a transaction, committed at the end of the block unless it raises. Raises :class:`StoreError`."""
         with self._troubles():
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with suppress(FileExistsError):

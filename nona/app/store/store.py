@@ -89,7 +89,7 @@ class ResultStore:
             return tuple(self._found(connection, row["id"]) for row in rows)
 
     def listing(self, search: str = "", kind: str = "") -> SavedList:
-        """The items, the latest first, with every word of ``search`` in name, note, schedulers or models."""
+        """List the items, the latest first, with every word of ``search`` in name, note, schedulers or models."""
         with self.database.reading() as connection:
             if connection is None:
                 return SavedList()
@@ -125,6 +125,7 @@ class ResultStore:
         raise StoreError(f"Saved item {text[:40]!r}: {len(matching)} are called so; give one of {ids}.")
 
     def contents(self, item_id: str) -> Contents:
+        """Read an item's scenario and result. Raises :class:`StoreError`."""
         with self.database.reading() as connection:
             item = self._found(connection, item_id)
             row = (
@@ -142,9 +143,11 @@ class ResultStore:
             ) from None
 
     def rename(self, item_id: str, name: str) -> SavedItem:
+        """Give an item another name. Raises :class:`StoreError`."""
         return self._set(item_id, "name", clean_name(name))
 
     def annotate(self, item_id: str, note: str) -> SavedItem:
+        """Give an item another note. Raises :class:`StoreError`."""
         return self._set(item_id, "note", clean_note(note))
 
     def duplicate(self, item_id: str, name: str = "") -> SavedItem:

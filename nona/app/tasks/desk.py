@@ -30,7 +30,7 @@ MOST_PROCESSES = 4
 
 
 def processes(work: int, few: int) -> int:
-    """Processes for so much work: one, this one, up to ``few``, where others would only cost their start.
+    """Return the number of processes for so much work: one up to ``few``, where more cost more to start.
 
     >>> processes(10, 100)
     1
@@ -80,6 +80,7 @@ def asked_of(spec: Mapping[str, Any], of: type[Asked]) -> Asked:
 
 
 def scenario_of(spec: Mapping[str, Any]) -> Scenario:
+    """Read the scenario of a job."""
     return scenario_from_mapping(spec["scenario"])
 
 
@@ -89,6 +90,7 @@ def sources_of(spec: Mapping[str, Any]) -> Sources:
 
 
 def study_of(spec: Mapping[str, Any], desk: JobContext) -> PreparedSystem:
+    """Read and contract the models of a job's scenario."""
     desk.emit({"fraction": 0.0, "text": "Reading and contracting the models", "phase": MODELS})
     prepared = prepare(scenario_of(spec), sources_of(spec), desk.cache)
     desk.emit({"phase": ""})

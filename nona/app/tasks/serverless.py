@@ -92,6 +92,7 @@ def _begin(desk: JobContext) -> None:
 
 
 def run_serverless(spec: Mapping[str, Any], desk: JobContext) -> ServerlessOutcome:
+    """Run every serverless policy of the scenario."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     _begin(desk)
     system = prepare_serverless(scenario, sources)
@@ -117,6 +118,7 @@ def run_serverless(spec: Mapping[str, Any], desk: JobContext) -> ServerlessOutco
 
 
 def compare_ways(spec: Mapping[str, Any], desk: JobContext) -> serverless.WaysReport:
+    """Run one policy under every sharing mode."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, WaysAsked)
     _begin(desk)
     results = comparisons.compare_sharing(
@@ -135,6 +137,7 @@ def compare_ways(spec: Mapping[str, Any], desk: JobContext) -> serverless.WaysRe
 
 
 def find_nodes(spec: Mapping[str, Any], desk: JobContext) -> NodesReport:
+    """Find the fewest nodes with which each policy keeps the target."""
     asked, told = asked_of(spec, NodesRequest), 0
 
     def tell(fraction: float, text: str, report: Callable[[], NodesReport]) -> None:
@@ -152,6 +155,7 @@ def find_nodes(spec: Mapping[str, Any], desk: JobContext) -> NodesReport:
 
 
 def run_over(spec: Mapping[str, Any], desk: JobContext) -> OverReport:
+    """Vary one number of the scenario, and find where each policy stops keeping the target."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OverRequest)
     calls = asked.jobs * asked.replications * len(asked.values) * len(asked.schedulers)
     workers, tell = processes(calls, FEW_CALLS), partial(desk.tell, every_s=LIVE_EVERY_S)

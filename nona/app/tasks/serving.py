@@ -38,7 +38,7 @@ def _compiling_told(desk: JobContext) -> Iterator[None]:
             desk.emit({"text": COMPILING})
 
         def on_end(self, event: object) -> None:
-            """The next report of the work takes the text's place."""
+            """Do nothing: the next report of the work replaces the text."""
 
     with event.install_listener("numba:compile", Listener()):
         yield

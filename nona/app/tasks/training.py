@@ -60,7 +60,7 @@ class Watch(ABC, Generic[P]):
 
     @abstractmethod
     def _moment(self, progress: P) -> tuple[training.RunMoment, int]:
-        """The run now, and how many jobs are complete."""
+        """Return the run now, and how many jobs are complete."""
 
     @abstractmethod
     def _place(self, progress: P) -> None:
@@ -110,6 +110,7 @@ class TrainingWatch(Watch[TrainingProgress]):
             del self._stays[old]
 
     def live(self) -> training.TrainingLive:
+        """Return the state of the run for the page."""
         return training.TrainingLive(
             order=tuple(self._policies),
             policies=dict(self._policies),
@@ -146,6 +147,7 @@ class ElasticWatch(Watch[ElasticProgress]):
         self._given, self._time_s = progress.given, progress.time_s
 
     def live(self) -> ElasticLive:
+        """Return the state of the run for the page."""
         return ElasticLive(
             order=tuple(self._policies),
             policies=dict(self._policies),
@@ -180,6 +182,7 @@ MOST_ROWS = 60_000  # of priorities that are kept of each policy, about
 
 
 def run_training(spec: Mapping[str, Any], desk: JobContext) -> training.TrainingOutcome:
+    """Run every training policy of the scenario."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the jobs"})
     system = prepare_training(scenario, sources)
@@ -201,6 +204,7 @@ def run_training(spec: Mapping[str, Any], desk: JobContext) -> training.Training
 
 
 def add_one_gpu(spec: Mapping[str, Any], desk: JobContext) -> training.OneMoreReport:
+    """Run a policy with one more GPU of each type in turn."""
     scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OneMoreAsked)
 
     def told(done: float, gpu: str) -> None:
@@ -213,6 +217,7 @@ SEARCHED = 60.0  # how many times as long a run of a policy that searches takes,
 
 
 def run_elastic(spec: Mapping[str, Any], desk: JobContext) -> ElasticHistory:
+    """Run every policy of elastic jobs of the scenario."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     desk.emit({"fraction": 0.0, "text": "Reading the jobs"})
     request = elastic_request(scenario, sources)

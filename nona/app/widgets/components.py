@@ -15,7 +15,7 @@ _SHARED, _STYLE = (COMPONENTS / f"elements.{kind}" for kind in ("js", "css"))
 
 
 def declare(name: str, *scripts: str, why: str) -> Any:
-    """The component of the folder ``name``: ``name.css``, and the scripts, which know each other by name.
+    """Declare the component of the folder ``name``: ``name.css``, and the scripts, which know each other by name.
 
     ``why`` says what neither an element of Streamlit nor a chart of plotly does; without a reason there is
     no component. The scripts follow ``elements.js`` and ``elements.css``, in the order given, and make one
@@ -70,7 +70,7 @@ def colour(number: int) -> str:
 
 
 def shade(share: float) -> str:
-    """The step of the theme's sequential scale for a share in 0…1, as a value for CSS.
+    """Return the step of the theme's sequential scale for a share in 0…1, as a value for CSS.
 
     >>> shade(0.0), shade(0.55), shade(1.0)
     ('var(--s0)', 'var(--s5)', 'var(--s9)')

@@ -36,7 +36,7 @@ def download_button(
     icon: str = "download",
     **more: Any,
 ) -> None:
-    """A button for ``file``, whose ending says what it is; ``data`` is made when it is asked for."""
+    """Draw a button for ``file``, whose ending says what it is; ``data`` is made when it is asked for."""
     st.download_button(
         label,
         data,
@@ -123,7 +123,7 @@ def kept_files(folder: Path, stem: str, files: Mapping[str, tuple[str, str]]) ->
 
 
 def download_menu(key: str, files: Files) -> None:
-    """A button that unfolds the files."""
+    """Draw a button that unfolds the files."""
     with st.popover("Downloads", icon=":material/download:", key=f"downloads-{key}"):
         for title, group in files.items():
             st.caption(title)

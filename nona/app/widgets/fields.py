@@ -56,7 +56,7 @@ def _still_in_use(state: AppState, path: PlacePath) -> str:
 
 
 def plain(text: str) -> str:
-    """Text for Streamlit's Markdown, with every Markdown sign escaped.
+    r"""Text for Streamlit's Markdown, with every Markdown sign escaped.
 
     Addresses become links even where their signs are escaped, so an invisible joiner divides them.
 
@@ -72,7 +72,7 @@ def plain(text: str) -> str:
 
 
 def show_error(problem: NonaError | str) -> None:
-    """An error, or what is kept of one, with a line of its own for each thing that is wrong."""
+    """Show an error, or what is kept of one, with a line of its own for each thing that is wrong."""
     lines = problem.splitlines() if isinstance(problem, str) else reasons(problem)
     bullet = "" if len(lines) == 1 else "- "
     st.error("\n".join(f"{bullet}{plain(line)}" for line in lines), icon=":material/error:")
@@ -84,7 +84,7 @@ def unbroken(text: str) -> str:
 
 
 def label_text(text: str) -> str:
-    """Return a name for the label of a field, which browsers also read out as it is written.
+    r"""Return a name for the label of a field, which browsers also read out as it is written.
 
     Only signs that Markdown would take are escaped, so that ordinary names stay what they are.
 
@@ -177,7 +177,7 @@ def selector(
     hint: str,
     **more: Any,
 ) -> None:
-    """A list that stands at what holds ``now``; another choice goes to ``act``."""
+    """Draw a list that stands at what holds ``now``; another choice goes to ``act``."""
     st.selectbox(label, options, options.index(now), help=hint, **acting(key, act), **more)
 
 
@@ -185,7 +185,7 @@ SHARES = {"90 %": 0.9, "95 %": 0.95, "98 %": 0.98, "99 %": 0.99, "99.5 %": 0.995
 
 
 def share_to_keep(key: str, hint: str) -> float:
-    """The chosen share of the SLOs to keep; ``key`` is one that is kept."""
+    """Return the chosen share of the SLOs to keep; ``key`` is one that is kept."""
     return SHARES[one_of("SLOs to keep", list(SHARES), key, hint, "99 %")]
 
 
@@ -210,7 +210,7 @@ def one_of(label: str, options: Sequence[T], key: str, hint: str, first: T | Non
 def upload(
     state: AppState, label: str, key: str, topic: str, take: Callable[[str, bytes], object], hint: str
 ) -> None:
-    """A field for one file; ``take`` gets its name and content, what it refuses stands below."""
+    """Draw a field for one file; ``take`` gets its name and content, what it refuses stands below."""
 
     def taken() -> None:
         file = st.session_state[key]
@@ -258,7 +258,7 @@ _OPEN, _FOLDED = ":material/expand_less:", ":material/expand_more:"
 def summary_bar(
     key: str, parts: Sequence[str], job_id: str | None, beside: Callable[[], object]
 ) -> DeltaGenerator:
-    """A container for settings under a row of one line with ``parts``, and what is drawn ``beside`` it.
+    """Open a container for settings under a row of one line with ``parts``, and what is drawn ``beside`` it.
 
     ``job_id`` is that of the latest job that uses the settings, ``None`` before the first: until then the
     settings stand open; a new job folds them. What the person opens or folds afterwards stays so until the

@@ -161,7 +161,7 @@ class EarlierOptions:
 
 
 def pick_entries(state: AppState, key: str, path: PlacePath, policies: Sequence[PickerEntry] = ()) -> None:
-    """The choice of the scenario's schedulers or ``policies``, which stand at ``path``.
+    """Draw the choice of the scenario's schedulers or ``policies``, which stand at ``path``.
 
     One that is left out and chosen again has the options that it had.
     """
@@ -181,7 +181,10 @@ def pick_entries(state: AppState, key: str, path: PlacePath, policies: Sequence[
 
 
 def option_popover(state: AppState, key: str, path: PlacePath, strategies: Mapping[str, Strategy]) -> None:
-    """A popover with the options of the policies at ``path``, and those given; nothing if none has any."""
+    """Draw a popover with the options of the policies at ``path``, and those given.
+
+    Nothing is drawn if none has any.
+    """
     entries: Sequence[NamedSpec] = value_at(state.scenario, path) or ()
     shown = [e for e in entries if e.name in strategies and (e.options or _settings(strategies[e.name]))]
     if not shown:

@@ -61,7 +61,7 @@ def term(name: str, shown: str = "") -> str:
 
 
 def page_terms(page: str, of_language: bool) -> None:
-    """The terms of a page in one line; the surround shows those of which the page has the word now."""
+    """Name the terms of a page in one line; the layout shows those whose word the page has."""
     names = (
         OF_LANGUAGE if of_language and page in ("Simulation", "Plan", "Placement") else ON_PAGES.get(page, ())
     )

@@ -108,7 +108,7 @@ class LanguageStudy:
         return replace(self, system=replace(self.system, network=network), warnings=warnings)
 
     def with_steps_off(self, side: int) -> LanguageStudy:
-        """The same with the step times of every engine at an end of their error: −1 faster, 1 slower."""
+        """Return the system with all step times at one end of their error: −1 faster, 1 slower."""
         engines = tuple(
             replace(engine, steps=engine.steps.scaled(1 + side * basis.steps.error))
             for engine, basis in zip(self.system.engines, self.facts, strict=True)

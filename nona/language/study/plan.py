@@ -326,7 +326,10 @@ class _Case:
         return min(judged, key=lambda one: one.share or 0.0)
 
     def servers_if_off(self, survive: bool) -> tuple[int | None, int | None] | None:
-        """The fewest servers with step times at either end of their error; ``None`` where they have none."""
+        """Return the fewest servers with step times at either end of their error.
+
+        ``None`` where they have none.
+        """
         if not self.study.error:
             return None
         ends = [replace(self, study=self.study.with_steps_off(side), judged={}) for side in (-1, 1)]
@@ -351,7 +354,7 @@ class _Case:
 
 
 def _remedy(seen: Sequence[Evidence], asked: Sequence[float], alpha: float, requests: int) -> str:
-    """What would decide an open verdict, if shares stayed as they are; ``requests`` were seen."""
+    """Say what would decide an open verdict, if shares stayed the same after ``requests`` requests."""
     needed = replications_needed(seen, asked, alpha)
     if needed is None:
         return "what was seen is as good as equal to the target"

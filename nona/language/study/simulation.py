@@ -118,7 +118,7 @@ def _replications(
     steps: int,
     on_progress: OnProgress,
 ) -> tuple[dict[str, list[RouterReplication]], dict[str, list[RouterResult]]]:
-    """The runs of each router, and its first with step times at either end of their error."""
+    """Return the runs of each router, and its first with step times at either end of their error."""
     system, spec = study.system, study.scenario.simulation
     replications = 1 if all(replays_once(row) for row in system.rows) else spec.replications
     off = [(side, study.with_steps_off(side).system) for side in (-1, 1) if study.error]

@@ -79,7 +79,7 @@ class GpuTables:
         return 0
 
     def back(self, number: int, key: int) -> int:
-        """The number of the state after a part was given back."""
+        """Return the number of the state after a part was given back."""
         kind, state = self._states[number]
         after = self._number(kind, self.rules[kind].without(state, key))
         self.arrays.backs[number * KEYS + key] = after

@@ -73,7 +73,7 @@ def start_batch(
 
 
 def _compute(s: PlatformState, number: int) -> None:
-    """The batch has its inputs at ``started_s``: its end, or its turn on a shared GPU, is to come."""
+    """Schedule a batch whose inputs are there at ``started_s``: its end, or its turn on a shared GPU."""
     c, batch = s.clock[0], s.batches[number]
     kind, noise = s.invokers[batch.invoker].kind, s.noise[batch.place]
     cpu_s = s.cpu_s[batch.function, batch.timed]
@@ -146,7 +146,7 @@ def _way_s(size: float, latency_s: float, bandwidth: float) -> float:
 
 
 def _send(s: PlatformState, number: int, source: int, size: float) -> None:
-    """A message with inputs sets out; alone it would take size / slowest link + latency."""
+    """Send a message with inputs; alone it would take size / slowest link + latency."""
     c, batch = s.clock[0], s.batches[number]
     path = source * c.invokers + batch.invoker
     batch.transfer_s = max(batch.transfer_s, size / s.slowest[path] + c.latency_s)
@@ -161,7 +161,7 @@ def _send(s: PlatformState, number: int, source: int, size: float) -> None:
 
 
 def hop(s: PlatformState, number: int, ask: Asked) -> None:
-    """A message joins its next link; the batch that it was the last for has a start now."""
+    """Move a message to its next link; the last message of a batch sets the batch's start."""
     c, message = s.clock[0], s.messages[number]
     batch, link = s.batches[message.batch], s.paths[message.path, message.steps]
     absorb(s, link, ask)

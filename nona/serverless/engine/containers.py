@@ -57,7 +57,7 @@ def take_container(s: PlatformState, invoker: int, function: int, configuration:
 
 
 def give_back_container(s: PlatformState, life: int) -> None:
-    """A batch or an instance ends; its container is idle."""
+    """Return the container of a batch or an instance that ended: it is idle."""
     own = s.lives[life]
     invoker, function = own.invoker, own.function
     s.containers[function * s.clock[0].invokers + invoker].busy -= 1
@@ -146,7 +146,7 @@ def _check(s: PlatformState, invoker: int, function: int) -> bool:
 
 
 def _start(s: PlatformState, invoker: int, function: int, ready_s: float, from_s: float) -> None:
-    """A container starts that no batch waits for."""
+    """Start a container that no batch waits for."""
     c = s.clock[0]
     place = function * c.invokers + invoker
     kept, life = s.containers[place], _born(s, invoker, function, from_s)
@@ -157,7 +157,7 @@ def _start(s: PlatformState, invoker: int, function: int, ready_s: float, from_s
 
 
 def _learn(s: PlatformState, place: int) -> None:
-    """The mean gap between batches, the later ones counting more."""
+    """Return the mean gap between batches, the later ones counting more."""
     c, kept = s.clock[0], s.containers[place]
     if kept.last_s >= 0:
         gap_s = c.now_s - kept.last_s
@@ -166,7 +166,7 @@ def _learn(s: PlatformState, place: int) -> None:
 
 
 def _predict(s: PlatformState, invoker: int, function: int) -> bool:
-    """The last container is gone: start one so that it is ready for the next batch, unless that is past."""
+    """Schedule a start after the last container is gone, ready for the next batch unless that is past."""
     c = s.clock[0]
     kept = s.containers[function * c.invokers + invoker]
     next_s = kept.last_s + kept.gap_s

@@ -30,7 +30,7 @@ Asked = Callable[..., int]
 
 
 def make_pending(s: PlatformState, queue: int) -> None:
-    """The queue is to be looked at."""
+    """Schedule a check of the queue."""
     q = s.queues[queue]
     s.clock[0].pending += 1 - q.pending
     q.pending = 1
@@ -44,7 +44,7 @@ def make_others_pending(s: PlatformState) -> None:
 
 
 def has_joined(s: PlatformState, queue: int) -> None:
-    """A job has joined; one that a search is under way for will count it at the search's end."""
+    """Update the queue after a job joined; a search under way counts the job at its end."""
     q = s.queues[queue]
     if q.searching:
         return
@@ -142,7 +142,7 @@ def _stand(s: PlatformState, queue: int) -> None:
 
 
 def decided(s: PlatformState, queue: int, ask: Asked) -> None:
-    """A search has ended."""
+    """Use the result of a search that has ended."""
     s.queues[queue].searching = 0
     s.clock[0].searches -= 1
     if s.queues[queue].length > 0:  # else all that waited for it were dropped

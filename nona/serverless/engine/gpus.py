@@ -128,7 +128,7 @@ def give_back_resources(
     configuration: int,
     ask: Asked,
 ) -> None:
-    """A batch or an instance ends: its resources on GPU ``number`` are free again."""
+    """Free the resources of a batch or an instance on GPU ``number``."""
     c = s.clock[0]
     gpu = invoker * c.gpus + number
     s.gpus[gpu].mask |= slots
@@ -143,7 +143,7 @@ def give_back_resources(
 
 
 def _change(s: PlatformState, invoker: int, gpu: int, state: int, vcpus: int, vgpus: int, ask: Asked) -> None:
-    """A GPU is in another state, and so many more are free."""
+    """Set a GPU's state, and update the free resources."""
     c, own = s.clock[0], s.invokers[invoker]
     account_resources(s)
     s.gpus[gpu].state = state
@@ -178,7 +178,7 @@ def account_resources(s: PlatformState) -> None:
 
 
 def enter_gpu(s: PlatformState, number: int) -> None:
-    """A batch begins to compute on a GPU that it shares."""
+    """Start a batch on a GPU that it shares."""
     c, batch = s.clock[0], s.batches[number]
     gpu = batch.invoker * c.gpus + batch.gpu
     _advance(s, gpu)
@@ -193,7 +193,7 @@ def enter_gpu(s: PlatformState, number: int) -> None:
 
 
 def leave_gpu(s: PlatformState, number: int) -> None:
-    """A batch ends; the others are faster."""
+    """End a batch on a shared GPU; the others speed up."""
     c, batch = s.clock[0], s.batches[number]
     gpu = batch.invoker * c.gpus + batch.gpu
     s.gpus[gpu].active -= 1
@@ -207,7 +207,7 @@ def leave_gpu(s: PlatformState, number: int) -> None:
 
 
 def _advance(s: PlatformState, gpu: int) -> None:
-    """The batches on a GPU have done their work up to now."""
+    """Advance the batches on a GPU to the present."""
     c = s.clock[0]
     for at in range(gpu * c.crowd, gpu * c.crowd + s.gpus[gpu].active):
         batch = s.batches[s.active[at]]

@@ -111,7 +111,7 @@ def _happen(s: PlatformState, ask: Asked) -> None:
 
 
 def _wait_over(s: PlatformState, queue: int, number: int) -> None:
-    """A wait has run out; it may have ended before."""
+    """Handle a wait that has run out; it may have ended before."""
     q = s.queues[queue]
     if q.wait == number:
         q.wait = 0
@@ -131,7 +131,7 @@ def _arrive(s: PlatformState, call: int, ask: Asked) -> None:
 
 
 def _go_on(s: PlatformState, number: int, ask: Asked) -> None:
-    """A batch has ended: its jobs go on to their next stages; a call that has none left is complete."""
+    """End a batch: its jobs go on to their next stages; a call without a next stage is complete."""
     c, batch = s.clock[0], s.batches[number]
     q, place = s.queues[batch.queue], batch.place
     for _ in range(batch.jobs):
@@ -180,7 +180,7 @@ def signatures() -> _Signatures:
 
 
 def loop_for(state: PlatformState) -> Callable[..., int]:
-    """The loop, for a state: all states are of one type. From disk in a fraction of a second, or compiled."""
+    """Return the compiled loop for a state: all states are of one type. Loaded from disk, or compiled."""
     import numba
 
     type_of: Callable[[object], Any] = numba.typeof

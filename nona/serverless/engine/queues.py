@@ -12,7 +12,7 @@ from nona.serverless.engine.layout import RECENT, PlatformState
 
 
 def push(s: PlatformState, time_s: float, key: int) -> None:
-    """An event is to come."""
+    """Add an event to the queue."""
     c = s.clock[0]
     i = c.coming
     c.coming = i + 1
@@ -28,7 +28,7 @@ def push(s: PlatformState, time_s: float, key: int) -> None:
 
 
 def drop_first(s: PlatformState) -> None:
-    """The first event has happened."""
+    """Remove the first event."""
     c = s.clock[0]
     n = c.coming - 1
     c.coming = n
@@ -52,7 +52,7 @@ def _is_before(s: PlatformState, i: int, time_s: float, key: int) -> bool:
 
 
 def join(s: PlatformState, queue: int, call: int) -> None:
-    """A call joins a queue; of those that join at one instant the one with the least number is first."""
+    """Add a call to a queue; of calls at one instant the one with the least number is first."""
     c, q = s.clock[0], s.queues[queue]
     account_queue(s, queue)
     s.log_s[q.log + q.joins] = c.now_s
@@ -102,7 +102,7 @@ def _add_least(s: PlatformState, queue: int, place: int) -> None:
 
 
 def leave(s: PlatformState, queue: int, count: int) -> None:
-    """The first ``count`` calls leave; their places stay linked."""
+    """Remove the first ``count`` calls; their places stay linked."""
     q = s.queues[queue]
     account_queue(s, queue)
     for _ in range(count):

@@ -39,7 +39,7 @@ SOONEST_S = 1e-9  # a shorter wait has run out
 
 
 def scale_all(s: PlatformState, number: int, ask: Asked) -> None:
-    """The ``number``-th look: another queue is first each time, as there may not be room for all."""
+    """Visit the queues for the ``number``-th time, another one first each time: there may not be room for all."""
     c = s.clock[0]
     for k in range(c.queues):
         _scale(s, (number + k) % c.queues, ask)
@@ -95,7 +95,7 @@ def _start(s: PlatformState, queue: int, row: int, forced: bool, ask: Asked) -> 
 
 
 def becomes_idle(s: PlatformState, number: int, ask: Asked) -> None:
-    """An instance is ready, or its batch has ended: it is idle, or stops."""
+    """Set an instance idle after its start or its batch, or stop it."""
     own = s.instances[number]
     own.busy = 0
     if own.stopping:
@@ -104,7 +104,7 @@ def becomes_idle(s: PlatformState, number: int, ask: Asked) -> None:
 
 
 def _stop(s: PlatformState, number: int, ask: Asked) -> None:
-    """An instance serves no more; it gives everything back as soon as it is idle."""
+    """Retire an instance; it frees its resources as soon as it is idle."""
     own = s.instances[number]
     own.stopping = 1
     if own.busy:

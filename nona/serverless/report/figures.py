@@ -395,14 +395,14 @@ NONE_COMPLETE = "no call completed"
 
 
 def hit_dots(outcomes: Mapping[str, ServerlessPolicyResult]) -> list[Dot]:
-    """The share of SLOs kept under each policy or way of sharing, in per cent."""
+    """Plot the share of SLOs kept under each policy or way of sharing, in per cent."""
     return [
         dot_of(way_title(name), o.slo_hit_rate, 100, rate_text, NONE_COMPLETE) for name, o in outcomes.items()
     ]
 
 
 def cost_dots(outcomes: Mapping[str, ServerlessPolicyResult]) -> list[Dot]:
-    """The cost under each of them, in dollars for :data:`~nona.serverless.report.findings.PER` calls."""
+    """Plot the cost under each of them, in dollars for :data:`~nona.serverless.report.findings.PER` calls."""
     return [
         dot_of(way_title(name), o.cost_per_call_usd, PER, cost_text, NONE_COMPLETE)
         for name, o in outcomes.items()

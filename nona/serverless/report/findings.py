@@ -60,7 +60,7 @@ USD = Kind(dollars, "_usd")
 
 
 def rate_text(rate: Estimate | None) -> str:
-    """A share in per cent with its interval, or a dash.
+    """Format A share in per cent with its interval, or a dash.
 
     >>> rate_text(Estimate(mean=0.5, ci95=(0.4, 0.6))), rate_text(None)
     ('50 % ± 10 %', '–')
@@ -69,7 +69,7 @@ def rate_text(rate: Estimate | None) -> str:
 
 
 def hit_rate(outcome: ServerlessPolicyResult) -> Estimate:
-    """The share of SLOs kept."""
+    """Return the share of SLOs kept."""
     return outcome.slo_hit_rate
 
 

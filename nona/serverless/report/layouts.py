@@ -198,7 +198,7 @@ def _stranded(board_name: str, taken: int, in_use: int) -> tuple[int, ...]:
 def layouts_title(
     rows: Sequence[DrawnBatch], stranded: Sequence[tuple[float, float, int]], cells: int
 ) -> str:
-    """The mean allocated share of the GPU in the drawn window, and the stranded share."""
+    """Return the mean allocated share of the GPU in the drawn window, and the stranded share."""
     if not rows:
         return "This GPU served no batch in the recorded part"
     begin, end = min(r.from_s for r in rows), max(r.to_s for r in rows)

@@ -108,7 +108,7 @@ def nodes_needed(
     workers: int = 1,
     on_progress: Hear[serverless.NodesReport] = do_nothing,
 ) -> serverless.NodesReport:
-    """The fewest nodes of the cluster's first group with which each policy keeps the target of the SLOs.
+    """Find the fewest nodes of the cluster's first group with which each policy keeps the target of the SLOs.
 
     ``on_progress`` hears of every run; what it raises (``Cancelled``) comes out.
 

@@ -304,7 +304,7 @@ def network_stages(
 
 
 def why_not(tasks: ContractedGraph, smallest_s: Sequence[float], transfer: TransferSpec) -> str:
-    """The reason why the tasks of a network are not suitable as stages; empty if they are.
+    """Return the reason why the tasks of a network are not suitable as stages; empty if they are.
 
     Either there are more than 32, or, with ``smallest_s`` their seconds at the smallest configuration,
     fetching their inputs from other invokers takes over ten times as long as computing:

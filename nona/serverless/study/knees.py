@@ -172,6 +172,7 @@ class PolicySearch:
     points: Shown = field(default_factory=dict)
 
     def curve(self) -> PolicyOver:
+        """Return the policy's simulated values and its knees."""
         points = self.points
         return PolicyOver(points=tuple(points[v] for v in sorted(points)), knees=knees_of(points))
 
@@ -283,7 +284,10 @@ class KneePoints:
             wanted = going
 
     def _simulate(self, looks: Sequence[Probe], tell: Tell) -> None:
-        """The missing replications of every look; the first few show which need no more."""
+        """Return the missing replications of every tested value.
+
+        The first few show which values need no more.
+        """
         for most in (FEW, max(look.replications for look in looks)):
             wanted = {(look.policy, look.value): min(look.replications, most) for look in looks}
             self._points.extend(wanted, partial(self._runs, tell))
@@ -404,7 +408,10 @@ class UnknownCountProgress:
         self._left, self._batches, self._last = 1 - part, 0, 0.0
 
     def at(self, share: float) -> float:
-        """The share of the whole, where ``share`` of a batch is done; less than before: of the next one."""
+        """Return the share of the whole, where ``share`` of a batch is done.
+
+        Less than before: of the next one.
+        """
         self._batches += share < self._last
         self._last = share
         return 1 - float(self._left ** (self._batches + share))

@@ -327,7 +327,7 @@ def write_serverless(folder: Path, result: ServerlessResult) -> None:
 
 
 def write_serverless_trace(path: Path, result: ServerlessResult) -> None:
-    """The batches of the first calls of every policy in Chrome's trace-event format.
+    """Return the batches of the first calls of every policy in Chrome's trace-event format.
 
     Raises ``ReportError`` when the file cannot be written.
     """

@@ -223,7 +223,7 @@ class TrainingApplication:
         return noise
 
     def remaining_iterations(self, batch: int, epoch: int) -> float:
-        """Iterations from the end of an epoch to that of the last one; 1 in the last one.
+        """Count iterations from the end of an epoch to that of the last one; 1 in the last one.
 
         Source: the oracle of Optimus in Pollux's public simulator.
         """

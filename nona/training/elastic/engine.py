@@ -67,9 +67,11 @@ class JobState:
 
     @property
     def share(self) -> float:
+        """Completed share of the job's progress."""
         return self.progress / self.job.application.ends[-1]
 
     def give(self, given: elastic_system.Given, restart_s: float) -> None:
+        """Give the job other GPUs; a change pauses it for ``restart_s`` seconds."""
         if given == self.given:
             return
         self.given, self.counts = given, elastic_system.counts_of(given)

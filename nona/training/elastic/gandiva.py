@@ -21,6 +21,7 @@ class Timing(policy.FixedBatch):
     step_s: dict[int, float] = field(default_factory=dict)
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
+        """Record the time of a step on this number of GPUs."""
         self.step_s[sum(counts)] = time.step_s + split.extra * (time.step_s - time.sync_s)
 
     def gains(self, gpus: int) -> bool:
@@ -46,6 +47,7 @@ class Gandiva(policy.ElasticPlanner):
     _agents: dict[int, Timing] = field(default_factory=dict)
 
     def agent(self, job: ElasticJob, number: int) -> policy.Agent:
+        """Return the agent that times a job's steps."""
         agent = self._agents[number] = Timing(job)
         return agent
 

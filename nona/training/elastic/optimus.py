@@ -45,6 +45,7 @@ class LossCurve(NamedTuple):
     beta2: float
 
     def at(self, epoch: float) -> float:
+        """Return the loss at an epoch."""
         return 1.0 / (self.beta0 * epoch + self.beta1) + self.beta2
 
 
@@ -137,10 +138,11 @@ class Estimates(ABC):
     """Estimates of all jobs of a run."""
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Return the agent that runs a job at its user's batch size."""
         return FixedBatch(job)
 
     def see(self, traffic: ElasticTraffic | None) -> None:  # noqa: B027
-        """The link now, if anybody looks at it."""
+        """Take the present state of the link into account; does nothing by default."""
 
     @abstractmethod
     def left(self, active: Active) -> float:
@@ -162,9 +164,11 @@ class TrueEstimates(Estimates):
     _seconds: dict[tuple[str, int], list[float]] = field(default_factory=dict)
 
     def left(self, active: Active) -> float:
+        """Return the job's true number of remaining iterations."""
         return active.job.application.remaining_iterations(active.job.batch, active.epoch)
 
     def step_s(self, active: Active, gpus: int) -> float:
+        """Return the true seconds of a step on ``gpus`` GPUs."""
         application, batch = active.job.application, active.job.batch
         times_s = self._seconds.setdefault((application.name, batch), [])
         while len(times_s) < gpus:
@@ -185,6 +189,7 @@ class Measuring(FixedBatch):
     _params: Floats | None = None
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
+        """Record the time of a step on these GPUs."""
         at = GpuShape(len(counts), sum(counts))
         if at not in self.measured_s:
             self.measured_s[at] = time.step_s + split.extra * (time.step_s - time.sync_s)
@@ -217,6 +222,7 @@ class Fitted(Estimates):
     _left: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Return the agent that fits a job's loss and step times to its measurements."""
         if job.application.error is None:
             raise SimulationError(
                 f"Policy 'optimus': application {job.application.name!r} has no errors by epoch, which "
@@ -236,6 +242,7 @@ class Fitted(Estimates):
         return self._left[key]
 
     def step_s(self, active: Active, gpus: int) -> float:
+        """Return the fitted seconds of a step on ``gpus`` GPUs."""
         return self._agents[active.number].step_s(gpus)
 
 
@@ -256,6 +263,7 @@ class Optimus(ElasticPlanner):
     _next_s: float = 0.0
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Return the agent of a job."""
         return self.estimates.agent(job, number)
 
     def plan(self, question: TickQuestion) -> GpuCounts:
@@ -369,6 +377,7 @@ class Linked(TrueEstimates):
     _link_s: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def see(self, traffic: ElasticTraffic | None) -> None:
+        """Take the present traffic of the link into account."""
         self.traffic = traffic
         self._link_s.clear()
 

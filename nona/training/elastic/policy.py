@@ -133,6 +133,7 @@ class FixedBatch:
     job: ElasticJob
 
     def split(self, counts: Counts) -> Split:
+        """Divide the user's batch among the GPUs."""
         return self.job.application.batches.split(self.job.batch, sum(counts))
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:

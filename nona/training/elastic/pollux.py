@@ -72,6 +72,7 @@ class TunedBatch:
         return Split(min(local, batches.most // (gpus * (extra + 1))), extra)
 
     def measured(self, counts: Counts, split: Split, time: StepTime, noise: Noise) -> None:
+        """Record the time of a step and the gradient noise."""
         if noise != self._noise:
             self._noise, self._table = noise, None
         gpus = sum(counts)
@@ -128,6 +129,7 @@ class Pollux(ElasticPlanner):
     _count: int = 1
 
     def agent(self, job: ElasticJob, number: int) -> Agent:
+        """Return the agent that tunes a job's batch size."""
         cluster = self.system.cluster
         agent = self._agents[number] = TunedBatch(job, cluster.gpus, cluster.size)
         return agent

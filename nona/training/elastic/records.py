@@ -71,6 +71,7 @@ class ElasticRecords:
 
     @property
     def jct_s(self) -> Floats:
+        """(n,) seconds from arrival to completion."""
         jct_s: Floats = self.completion_s - self.arrival_s
         return jct_s
 

@@ -38,6 +38,7 @@ class ElasticWork:
     keep: bool
 
     def run(self, key: Key, on_progress: OnProgress | None) -> ElasticRun:
+        """Run one replication of a policy on a workload."""
         piece = self.pieces[key[0]]
         policy = ELASTIC.find(piece.policy)
         records = simulate_elastic(piece.system, policy, piece.options, key[1], on_progress)
@@ -67,7 +68,7 @@ def run_pieces(
     keep: bool = True,
     on_progress: OnProgress | None = None,
 ) -> list[tuple[ElasticRun, ...]]:
-    """The runs of each piece; policies that draw no random numbers have one.
+    """Count the runs of each piece; policies that draw no random numbers have one.
 
     ``workers``: Processes; results do not depend on it.
     ``keep``: whether records of first replications are kept.

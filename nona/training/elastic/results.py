@@ -53,6 +53,7 @@ class ElasticOutcome(Document):
 
     @property
     def measured(self) -> tuple[ElasticJobOutcome, ...]:
+        """The jobs that count in the means: all of them."""
         return self.jobs
 
     @property
@@ -63,6 +64,7 @@ class ElasticOutcome(Document):
 
     @property
     def worst_rho(self) -> float | None:
+        """The largest finish-time fairness of a job."""
         return max((job.rho for job in self.jobs if job.rho is not None), default=None)
 
 

@@ -80,6 +80,7 @@ class CoreLink:
             )
 
     def service_s(self, size: float) -> float:
+        """Return the seconds of a transfer of ``size`` bytes."""
         return size / self.network.capacity
 
     def all_reduce_s(self, size: float, nodes: int, load: float, moment: float) -> float:
@@ -112,7 +113,7 @@ class Sender:
     sync_s: float
 
     def stepped_s(self, link_s: float) -> float:
-        """A step whose all-reduce takes ``link_s`` on the link: synchronising takes the longer of both."""
+        """Return a step whose all-reduce takes ``link_s`` on the link: the longer of both counts."""
         return self.step_s + max(0.0, link_s - self.sync_s)
 
 
@@ -171,6 +172,7 @@ class ElasticCluster:
 
     @property
     def size(self) -> int:
+        """Number of GPUs."""
         return self.nodes * self.gpus
 
 

@@ -232,7 +232,7 @@ def gantt_figure(shown: ShownStays, names: Sequence[str], at_s: float | None = N
 
 
 def _marked(chart: go.Figure, at_s: float) -> None:
-    """A line at the chosen round, over the bars: dark between two light edges, so that it is seen on any."""
+    """Draw a line at the chosen round over the bars: dark between two light edges, visible on any colour."""
     for colour, width in (("#ffffff", 6), ("#16182b", 2.5)):
         chart.add_vline(x=at_s / HOUR_S, line={"color": colour, "width": width}, layer="above")
     chart.add_annotation(

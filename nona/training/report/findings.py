@@ -94,6 +94,7 @@ class Gain:
 
     @property
     def ratio(self) -> float:
+        """Mean JCT without knowledge of GPU types over that with it."""
         return self.agnostic_s / self.aware_s if self.aware_s > 0 else 1.0
 
 
@@ -176,7 +177,7 @@ def gain_sentence(policies: Policies) -> str:
 def best_sentence(
     policies: Mapping[str, result_training.TrainingPolicyResult], level: Sequence[str] = ()
 ) -> str:
-    """The policy of the shortest mean JCT, those that it leads without a clear difference, the cheapest."""
+    """Name the policy of the shortest mean JCT, those that it leads without a clear difference, the cheapest."""
     means = by_mean_jct(policies)
     if not means:
         return "No policy completed a job."

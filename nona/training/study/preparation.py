@@ -281,7 +281,7 @@ def has_trace(spec: TrainingSpec) -> bool:
 
 
 def job_trace(scenario: Scenario, sources: Sources = _NO_SOURCES) -> str:
-    """Return the text of a trace with the training jobs of the first replication, by arrival.
+    r"""Return the text of a trace with the training jobs of the first replication, by arrival.
 
     What a line cannot say is left out: names, teams, regions, checkpoint sizes, notebooks, inference, jobs
     with rates of their own, and jobs with a deadline that no rate of the table measures.

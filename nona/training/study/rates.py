@@ -294,7 +294,7 @@ class RateBook:
         return self._with_rates(job, {gpu: 1.0}, f"Job {job.name!r}")
 
     def _timed(self, job: TrainingJob, place: str) -> TrainingJob:
-        """A job whose hours are stated for one GPU: on others it is as much faster as its model.
+        """Convert a job whose hours are stated for one GPU: other GPUs scale by the model's speed.
 
         By the table where it has rates of the model on both, else by the cost layer: of the model where it
         is a sample, else of peak and bandwidth (their geometric mean).

@@ -41,7 +41,7 @@ def _cluster(state: AppState) -> Cluster:
 
 
 def pick_rule(state: AppState) -> None:
-    """The button that names the rule; behind it the choice, and what each edge must satisfy."""
+    """Draw the button that names the rule; behind it the choice, and what each edge must satisfy."""
     box = st.popover(
         f"Rule: **{plain(state.scenario.contraction)}**",
         icon=":material/rule:",
@@ -104,7 +104,7 @@ def counted(state: AppState, loaded: Loaded) -> tuple[int, ...] | None:
 
 
 def subgraphs_with_counts(state: AppState, loaded: Loaded, device: str, spans: Sequence[IdleSpan]) -> None:
-    """The table of sub-graphs, and the count where it takes more than a moment."""
+    """Show the table of sub-graphs, and the count where it takes more than a moment."""
     counts = counted(state, loaded)
     if counts is None:
         st.caption("This model's sub-graphs are large: their configurations are counted on request.")
@@ -164,7 +164,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _percent(value: float) -> str:
-    """A share in per cent, with the digits that it needs.
+    """Format A share in per cent, with the digits that it needs.
 
     >>> _percent(2.84), _percent(36.36), _percent(0.021)
     ('2.8 %', '36.4 %', '0.02 %')

@@ -27,7 +27,7 @@ TRANSFORMERS = ("bert_base", "gpt2", "gpt2_decode", "llama2_7b", "vit_b_16")
 
 
 def pick_model(state: AppState) -> None:
-    """The choice among all models, which also searches, and the upload of another one."""
+    """Draw the choice among all models, which also searches, and the upload of another one."""
     names = sorted(loading.model_names(state), key=lambda name: (name in sample_names(), _order(name)))
     if state.model not in names:
         state.model = names[0]
@@ -78,6 +78,7 @@ def operators(name: str) -> int:
 
 
 def upload_label() -> str:
+    """Name the model formats that can be uploaded."""
     *others, last = (r.title for r in READERS.values())
     suffixes = ", ".join(s for r in READERS.values() for s in r.suffixes)
     formats = f"{', '.join(others)} or {last}".replace("ONNX", "ONNX (weights are not needed)", 1)

@@ -55,7 +55,7 @@ def pick_times(state: AppState) -> tuple[str, DeltaGenerator]:
 
 
 def pick_precision(state: AppState) -> None:
-    """The button that says how the scenario's models run; behind it stack and precision."""
+    """Draw the button that says how the scenario's models run; behind it stack and precision."""
     box = st.popover(
         f"Runs as: **{plain(runs_as(state.scenario))}**",
         icon=":material/memory:",
@@ -97,7 +97,7 @@ SEVERAL = "several devices"
 
 
 def given_section(state: AppState, device: str) -> None:
-    """The expander about given times; ``device`` is the one whose times the page shows."""
+    """Draw the expander about given times; ``device`` is the one whose times the page shows."""
     try:
         graph = load_graph(state, state.model)
     except NonaError:  # the page says it below
@@ -191,7 +191,7 @@ EXAMPLE = "model,operator,device,ms"
 
 
 def measured_times(state: AppState, device: str) -> None:
-    """The expander of the measured times; ``device`` is the one whose times the page shows."""
+    """Draw the expander of the measured times; ``device`` is the one whose times the page shows."""
     name = state.scenario.cost.measured
     opened = bool(name or state.choices.complaints.get("measured-error"))
     title = "Measured times" + (f": {plain(name)}" if name else "")
@@ -228,7 +228,7 @@ def _present(state: AppState, name: str, called: str, device: str) -> None:
 
 
 def coverage(table: MeasuredTable, name: str, model: str, device: str, options: CostOptions) -> str:
-    """Describe the table, and how much of it is for this model on this device.
+    r"""Describe the table, and how much of it is for this model on this device.
 
     >>> table = read_measured("model,operator,device,ms\\nnet,conv,a30,0.5\\n")
     >>> coverage(table, "t.csv", "other", "a30", CostOptions())

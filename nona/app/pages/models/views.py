@@ -86,7 +86,7 @@ def _gain(state: AppState, loaded: Loaded, device: str, spans: Sequence[IdleSpan
 
 
 def _where(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
-    """The tasks in the colours of the servers on which the solved placement runs them most often."""
+    """Draw the tasks in the colours of the servers on which the solved placement runs them most often."""
     solved = state.held("place", SolvedPlacement)
     rows = state.scenario.workload
     label = next(
@@ -200,6 +200,7 @@ def time_by_kind(costed: CostedGraph) -> dict[str, float]:
 
 
 def model_facts(state: AppState, loaded: Loaded) -> None:
+    """Show the figures of a model as tiles."""
     costed = loaded.prepared.costed[0]
     report = inspection(costed)
     if about := description(state.model):
@@ -250,7 +251,7 @@ def times_origin(costed: CostedGraph) -> None:
 
 
 def graph_download(loaded: Loaded) -> None:
-    """The graph as JSON node-link, which this app and NetworkX read; made when it is asked for."""
+    """Offer the graph as JSON node-link, which this app and NetworkX read; made when it is asked for."""
     graph = loaded.prepared.graph
     hint = "Operators, shapes and bytes as node-link JSON. The picture: Save as SVG below the graph."
     file = f"{safe_name(graph.name)}.json"

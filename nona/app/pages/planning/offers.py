@@ -43,7 +43,7 @@ def begin_count(state: AppState) -> None:
 
 
 def group_field(state: AppState) -> None:
-    """The choice of the servers to count; what was on offer in the place of others is not any more."""
+    """Draw the choice of the servers to count; other offers are removed."""
     groups = state.scenario.cluster.servers
     names = {i: f"group {i + 1}: {g.gpu}" for i, g in enumerate(groups) if g.engine is None}
 
@@ -214,7 +214,7 @@ def _rows(
     new: Mapping[str, object],
     hint: str,
 ) -> None:
-    """A row of fields for each entry, with a button to remove it, and one to add another."""
+    """Draw a row of fields for each entry, with a button to remove it, and one to add another."""
     for index in range(count):
         with st.grid(len(keys) + 1, min_column_width=110, vertical_alignment="bottom") as grid:
             for key in keys:
@@ -234,6 +234,7 @@ PRICES = (PART, "prices")
 
 
 def money_fields(state: AppState) -> None:
+    """Draw the fields of prices and the table of shipped prices."""
     form(state, PRICES, "currency server gb", 3, 130)
     field(state, (*PRICES, "kind"))
     st.caption(

@@ -96,7 +96,7 @@ def _options_section(state: AppState, report: PlanReport) -> None:
 
 
 def _live_options(report: PlanReport) -> None:
-    """The options while they are looked at: first those that were simulated."""
+    """Show the options during the search: first those that were simulated."""
     entries = plan.marked(report)
     present = len(entries) - len(report.options)
     out = (*[False] * present, *plan.ruled_out(report))

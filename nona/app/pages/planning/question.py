@@ -103,7 +103,7 @@ def _own(state: AppState) -> None:
 
 
 def count_card(state: AppState) -> None:
-    """A way to begin: the fewest servers of one group, all else unchanged."""
+    """Offer A way to begin: the fewest servers of one group, all else unchanged."""
     start_card(
         "How many servers?",
         "Finds the fewest servers of one group that keep the SLOs, for each scheduler. All else stays the "
@@ -139,7 +139,7 @@ NO_RACKS = "the cluster has no racks; set them on page Scenario, under Network"
 
 
 def _survival(state: AppState) -> None:
-    """The choice; a rack is listed and cannot be chosen where the cluster has none."""
+    """Draw the choice of losses; a rack is listed and cannot be chosen where the cluster has none."""
     path = (PART, "survive")
     choices, without = words(path).choices, state.scenario.cluster.network.racks is None
     if without and state.shown(path) != "rack":
@@ -169,7 +169,7 @@ def _models(state: AppState) -> None:
 
 
 def _asked(state: AppState, label: str, slo_s: float | None) -> str:
-    """The bounds that a model is asked to keep: its SLO unless it is not asked, and targets of its own."""
+    """List the bounds that a model is asked to keep: its SLO unless it is not asked, and targets of its own."""
     entry = entry_at(state, (*TARGETS, label))
     own = [f"{key} {value}" for key, value in entry.items() if key != "hit"]
     if slo_s and entry.get("hit") != NOT_ASKED:
@@ -213,6 +213,7 @@ def controls(state: AppState) -> None:
 
 
 def summary(scenario: Scenario) -> list[str]:
+    """Return the parts of the line that sums up a plan's question."""
     spec = scenario.plan
     if spec is None:
         return []

@@ -271,7 +271,10 @@ PLACEMENT = RunPage(
 
 
 def engines_section(state: AppState) -> None:
-    """A chart over the rate for the GPUs of a server with an engine; drawn at once, as it takes no run."""
+    """Draw a chart over the rate for the GPUs of a server with an engine.
+
+    Drawn at once, as it takes no run.
+    """
     st.subheader("Engines of one GPU or of several?")
     st.caption(
         "One server with at least two GPUs runs one engine per GPU, or engines that span several (tensor "

@@ -22,6 +22,7 @@ from nona.queries.report.times_off import off_text
 
 
 def result_tiles(data: placement.PlacementOutcome) -> None:
+    """Show the headline, the prediction and the comparison of a placement."""
     with st.container(border=True, key="placement-head"):
         left, right = st.columns([1, 2], vertical_alignment="center")
         with left:
@@ -119,7 +120,7 @@ def _others(data: placement.PlacementOutcome) -> str:
 
 
 def formula_notes(report: placement.PlacementReport) -> None:
-    """The formula beside the simulation, what is proved of it, and its notes."""
+    """Show the formula beside the simulation, what is proved of it, and its notes."""
     with st.expander("What the formula predicts, and what is proved", icon=":material/verified:"):
         st.markdown(plain(comparison.formula_text(report)))
         if report.formula is not None:
@@ -195,7 +196,7 @@ def _server(name: str, tasks: Sequence[str], number: int) -> Node:
 
 
 def charts(data: placement.PlacementOutcome) -> None:
-    """The comparison with local and spread, and what the time is made of."""
+    """Show the comparison with local and spread, and what the time is made of."""
     report = data.nona
     left, right = st.columns([2, 3])
     with left:
@@ -217,6 +218,7 @@ def charts(data: placement.PlacementOutcome) -> None:
 
 
 def configurations_of(state: AppState, report: placement.PlacementReport) -> None:
+    """Show the sub-graphs of a chosen model with their configurations."""
     names = [n for n, m in report.models.items() if any(s.has_interior for s in m.subgraphs)]
     if not names:
         st.info("No model in the mix has a sub-graph that could be split: every query stays on one server.")

@@ -66,7 +66,7 @@ def _mode_of(entry: Any) -> str:
 
 
 def parse_parts(text: str) -> Parts:
-    """One part per line, task ids separated by commas; an id with a comma is in double quotes.
+    r"""One part per line, task ids separated by commas; an id with a comma is in double quotes.
 
     >>> parse_parts('a, b\\n\\n"c,d",')
     [['a', 'b'], ['c,d']]
@@ -76,7 +76,7 @@ def parse_parts(text: str) -> Parts:
 
 
 def parts_text(entry: Any) -> str:
-    """Return the parts as :func:`parse_parts` reads them.
+    r"""Return the parts as :func:`parse_parts` reads them.
 
     >>> parts_text([["a", "b"], ["c,d"]])
     'a, b\\n"c,d"'
@@ -223,12 +223,15 @@ def _fields(state: AppState) -> None:
 
 
 def pick_schedulers(state: AppState) -> None:
-    """The choice of schedulers."""
+    """Draw the choice of schedulers."""
     pick_entries(state, "simulation-schedulers", ("schedulers",))
 
 
 def _shown(state: AppState) -> Kept | None:
-    """The run on the page, with a note where it is not of the scenario as it is; folded if of another."""
+    """Show the run on the page, with a note where it is not of the scenario as it is.
+
+    Folded if of another.
+    """
     run, job = shown_run(state), current_job(state, "simulate")
     if run is None or not state.is_stale("simulate") or (job is not None and job.unfinished):
         return run

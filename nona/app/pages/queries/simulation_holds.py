@@ -18,7 +18,7 @@ KEY = "holds-scheduler"
 
 
 def holds_panel(state: AppState) -> None:
-    """The question with its scheduler, and its answer."""
+    """Show the question with its scheduler, and its answer."""
     with st.container(gap="xsmall", key="holds"):
         spec = state.scenario.plan
         if state.scenario.language:

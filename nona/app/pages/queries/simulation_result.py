@@ -288,7 +288,7 @@ def early_text(data: SimulatedRun, after_s: float) -> str:
 
 
 def answer(state: AppState, run: Kept) -> None:
-    """The charts, trouble, advice, the table, the run against the baseline."""
+    """Show the charts, trouble, advice, the table, the run against the baseline."""
     data = run.data
     draw_run(run)
     for line in data.report.failed_checks:

@@ -98,6 +98,7 @@ def _look(name: str) -> LineLook:
 
 
 def live_charts(key: str, charts: LiveCharts) -> None:
+    """Draw the four charts of a run that goes on."""
     _component(key=key, data=charts.to_json())
 
 
@@ -106,7 +107,7 @@ RUN = "Run the simulation"
 
 
 def shown_run(state: AppState) -> Kept | None:
-    """The run whose result is on the page, while it is kept."""
+    """Return the run whose result is on the page, while it is kept."""
     result = state.results.get(KIND)
     return None if result is None else state.runs.of_job(result.job_id)
 
@@ -152,6 +153,7 @@ def _pin_run(state: AppState, number: int | None) -> None:
 
 
 def runs_bar(state: AppState, shown: Kept) -> None:
+    """Show the choice among kept runs, the baseline and the way back to a run's scenario."""
     runs = {run.number: run for run in reversed(state.runs.kept)}
     with st.container(horizontal=True, vertical_alignment="bottom", key="runs-bar"):
         if len(runs) > 1:
@@ -205,6 +207,7 @@ def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
 
 
 def simulation_live(job: AppJob) -> None:
+    """Show the jobs of a run so far."""
     live = LiveRun.from_json(job.live) if job.live else LiveRun(schedulers=())
     if job.status == "cancelled":
         charts = chart_data(live, False, note=counts_text(live))
@@ -214,6 +217,7 @@ def simulation_live(job: AppJob) -> None:
 
 
 def draw_run(run: Kept) -> None:
+    """Show the charts of a finished run in the form of the live ones."""
     data = run.data
     schedulers = data.report.schedulers
     live = data.live.model_copy(update={"series": measured(data.live.series, schedulers)})

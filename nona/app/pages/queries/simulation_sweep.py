@@ -49,7 +49,7 @@ def _live_grid(job: AppJob) -> None:
 
 
 def _grid_reading(grid: SweepGrid) -> None:
-    """What the colours show, and the map: redrawn alone when a choice changes."""
+    """Draw the choice of what the colours show, and the map: redrawn alone when a choice changes."""
     if not grid.rows:
         st.caption("No pair of values was simulated before the sweep ended.")
         return
@@ -64,7 +64,7 @@ def _grid_reading(grid: SweepGrid) -> None:
 
 
 def sweep_panel(state: AppState) -> None:
-    """Controls, progress, and the result of a sweep of one number or two."""
+    """Draw controls, progress, and the result of a sweep of one number or two."""
     st.caption(
         "A sweep varies one or two numbers of the scenario. Every scheduler is simulated at every value with "
         "the same random numbers; the formula is shown where it applies."
@@ -80,7 +80,7 @@ def sweep_panel(state: AppState) -> None:
 
 
 def _of_which(state: AppState) -> None:
-    """The scenario that is swept, and that the copy of *What if* is not."""
+    """Name the scenario that is swept, which is not the copy of *What if*."""
     mark = scenario_hash(state.scenario)
     text = f"Sweeps the scenario **{plain(state.scenario.name)}**, version `{mark}`."
     try:
@@ -143,7 +143,7 @@ def _answer(state: AppState, report: SweepOutcome | GridOutcome) -> None:
 
 
 def _reading(report: SweepOutcome) -> None:
-    """The finding, the slider with its table, and the chart: redrawn alone when the slider moves."""
+    """Draw the finding, the slider with its table, and the chart: redrawn alone when the slider moves."""
     values = [v for v in report.values if at_value(report, v)]
     if not values:
         st.caption("No value was simulated before the sweep ended.")

@@ -45,7 +45,7 @@ def choose_sweep(state: AppState, name: str, value: Any) -> None:
 
 
 def _chosen(state: AppState, name: str, usual: T) -> T:
-    """What was chosen; the usual where nothing was, or a link brought what is no such choice."""
+    """Return what was chosen; the default where nothing was, or a link brought an unknown value."""
     chosen = state.kept.get(f"{KEPT}{name}", usual)
     return chosen if isinstance(chosen, type(usual)) else usual
 
@@ -171,6 +171,7 @@ def shell_arguments(settings: Settings) -> list[str]:
 
 
 def work_text(settings: Settings) -> str:
+    """Say how many jobs a sweep simulates."""
     if isinstance(settings, GridRequest):
         one, rows = settings.sweep, len(settings.values)
     else:
@@ -187,6 +188,7 @@ def _written(values: Sequence[float]) -> str:
 
 
 def sweep_controls(state: AppState) -> None:
+    """Draw the settings of a sweep."""
     numbers = {n.key: n.label for n in numbers_of(state.scenario)}
     first, second = _numbers(state)
     others = {"": "nothing", **{key: label for key, label in numbers.items() if key != first}}

@@ -101,7 +101,7 @@ def discard(state: AppState) -> None:
 
 
 def _most_servers(scenario: Scenario) -> int:
-    """The right end of the slider of servers: twice the scenario's count.
+    """Return the right end of the slider of servers: twice the scenario's count.
 
     >>> from nona.scenario.file import parse_scenario
     >>> text = "{version: 1, cluster: {servers: [{count: 12}]}, workload: [{model: gpt2, rate: 5}]}"

@@ -48,7 +48,7 @@ def batching_fold(state: AppState, index: int) -> None:
 
 
 def _fields(state: AppState, index: int) -> str:
-    """The fields that count for a row: what a query adds counts where its model's file gives no more."""
+    """List the fields that count for a row: what a query adds counts where its model's file gives no more."""
     row = state.scenario.workload[index]
     try:
         by_file = not by_law(load_graph(state, row.model, row.symbols))
@@ -58,7 +58,7 @@ def _fields(state: AppState, index: int) -> str:
 
 
 def batching_of_all_rows(state: AppState) -> None:
-    """The batching of the rows that have none of their own."""
+    """Draw the batching of the rows that have none of their own."""
     if switch(state, "batching", {}):
         form(state, "batching", FIELDS, 4)
 

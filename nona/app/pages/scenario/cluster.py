@@ -33,6 +33,7 @@ SHARING = ("Whole GPUs", "MIG slices", "MPS clients")
 
 
 def capacity_tiles(cluster: Cluster, tasks: Cluster | None, cost: CostSpec) -> None:
+    """Show servers, executors, memory, compute and link capacity as tiles."""
     total, network = capacity(cluster, tasks, cost), cluster.network
     kinds = f"{len(cluster.classes)} kinds here"
     hint = (
@@ -62,6 +63,7 @@ def weights_of(state: AppState, executor: str) -> dict[str, float]:
 
 
 def memory_table(state: AppState, cluster: Cluster) -> None:
+    """Show the memory and the weights of each executor class."""
     st.caption(
         "Weights at the precision of the cost model, each parameter once. A GPU or slice holds the weights "
         "of every model that may run on it; the placement decides which models. Activations count only where "
@@ -87,6 +89,7 @@ def hardware_notices(state: AppState, cluster: Cluster) -> None:
 
 
 def group_editor(state: AppState, index: int) -> None:
+    """Draw the fields of one server group."""
     place = ("cluster", "servers", index)
     group = state.scenario.cluster.servers[index]
     board = scenario_edits.board_of(state, group.gpu)
@@ -135,6 +138,7 @@ def _sharing(state: AppState, index: int, sharing: str, board: str | None) -> No
 
 
 def background_editor(state: AppState) -> None:
+    """Draw the fields of the background load."""
     st.subheader("Background load")
     st.caption("Other work on every GPU or slice, and other traffic on every link; Poisson arrivals.")
     with st.grid(2, min_column_width=130):
@@ -144,6 +148,7 @@ def background_editor(state: AppState) -> None:
 
 
 def core_editor(state: AppState) -> None:
+    """Draw the fields of the link that all servers share."""
     network = state.scenario.cluster.network
     st.caption(
         "The one link that all servers share, the bottleneck."
@@ -173,6 +178,7 @@ def core_editor(state: AppState) -> None:
 
 
 def path_editor(state: AppState, cluster: Cluster | None) -> None:
+    """Draw the fields of cards and racks, and the links that result."""
     st.subheader("Links on the path")
     network = state.scenario.cluster.network
     now = scenario_edits.LINK_SETS[0 if network.nic is None else 1 if network.racks is None else 2]
@@ -210,7 +216,7 @@ def _picture(cluster: Cluster) -> None:
 
 
 def busiest_links_panel(loads: Sequence[LinkLoad]) -> None:
-    """The busiest links of one scheduler; nothing where there is but one link."""
+    """Show the busiest links of one scheduler; nothing where there is but one link."""
     if loads:
         st.subheader("The busiest links")
         picture(links_figure(loads), key="busiest-links", alt="Utilisation of the busiest links")
@@ -226,6 +232,7 @@ BASE_PEAKS: tuple[Precision, ...] = ("fp32", "fp16")
 
 
 def device_list(state: AppState) -> None:
+    """List the scenario's own devices with their fields."""
     own = state.scenario.cluster.devices
     if not own:
         st.caption("You have no device of your own yet. Add one that the catalogue lacks.")
@@ -248,6 +255,7 @@ def device_list(state: AppState) -> None:
 
 
 def device_table(state: AppState) -> None:
+    """Show all known devices with their figures and sources."""
     own: dict[str, Device] = {}
     with suppress(NonaError):
         own = user_devices(state.scenario.cluster.devices)
@@ -256,6 +264,7 @@ def device_table(state: AppState) -> None:
 
 
 def device_form(state: AppState) -> None:
+    """Draw the form that adds a device to the scenario."""
     problem = state.choices.complaints.get("device-error", "")
     hint = "Empty fields use this device's figures, shown in grey."
     base = choose_one("Starts from", list(devices()), "device-base", hint)

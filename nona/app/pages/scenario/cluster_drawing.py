@@ -197,7 +197,7 @@ def _about(server: ServerRow) -> str:
 
 
 def _share(share: float) -> str:
-    """A share in per cent; small ones with a digit more, so that a little load is not none.
+    """Format A share in per cent; small ones with a digit more, so that a little load is not none.
 
     >>> _share(0.0), _share(0.004), _share(0.52)
     ('0 %', '0.4 %', '52 %')

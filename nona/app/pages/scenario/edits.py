@@ -37,7 +37,7 @@ def add_model(state: AppState, model: str) -> None:
 
 
 def ask_before_adding(state: AppState) -> None:
-    """The question whether a scenario of training jobs gets queries as well."""
+    """Ask the question whether a scenario of training jobs gets queries as well."""
     model = state.choices.of(Adding).model
     if not model or state.scenario.training is None or state.scenario.workload:
         return
@@ -132,6 +132,7 @@ def _replace(state: AppState, path: PlacePath, entries: list[Any]) -> None:
 
 
 def set_sharing(state: AppState, group: int, sharing: str) -> None:
+    """Set how the GPUs of a server group are shared."""
     if state.is_behind():
         return
     entry = dict(state.value(("cluster", "servers", group)))
@@ -201,6 +202,7 @@ def set_links(state: AppState, links: str) -> None:
 
 
 def use_link(state: AppState, name: str) -> None:
+    """Set capacity and latency to those of a common link."""
     link = links()[name]
     state.edit(("cluster", "network", "capacity"), quantity_text(link.capacity, "bandwidth"))
     state.change(("cluster", "network", "latency"), quantity_text(link.latency_s, "time"))
@@ -234,6 +236,7 @@ REGION_GROUPS: PlacePath = ("training", "regions", "groups")
 
 
 def add_group(state: AppState) -> None:
+    """Add a server group of one server."""
     replace_groups(state, range(len(state.scenario.cluster.servers)), {"count": 1})
     if not state.notice:
         number = len(state.scenario.cluster.servers)

@@ -59,7 +59,7 @@ def _prepare(state: AppState) -> LanguageStudy:
 
 
 def engine_editor(state: AppState, index: int) -> None:
-    """The switch for an engine on a group of servers, its settings, and what they come to."""
+    """Draw the switch for an engine on a group of servers, its settings, and what they come to."""
     place = ("cluster", "servers", index, "engine")
     on = switch(state, ".".join(map(str, place)), {})
     field_error(state, place)
@@ -150,7 +150,7 @@ def load_tiles(state: AppState) -> list[tuple[str, str, str]]:
 
 
 def language_row(state: AppState, index: int) -> None:
-    """A card for one row of requests."""
+    """Draw a card for one row of requests."""
     place, row = ("language", index), state.scenario.language[index]
     with st.container(border=True, key=f"language-row-{index}"):
         st.markdown(f"**{plain(state.scenario.language_labels[index])}**")

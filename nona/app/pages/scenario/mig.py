@@ -92,6 +92,7 @@ class BoardView(Document):
 
 
 def board_view(layout: MigLayout, name: str) -> BoardView:
+    """Prepare a MIG layout for the editor in the browser."""
     whole, stranded = board(layout.board), stranded_cells(layout)
     used = sum(p.compute_slices for p in layout.profiles)
     lost = layout.stranded_compute if layout.slices else 0
@@ -202,6 +203,7 @@ def edit_layout(state: AppState, group: int, board: str, wish: object) -> None:
 
 
 def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
+    """Read an uploaded mig-parted file, and use or offer its layouts."""
     note = f"mig-note-{group}"
     state.choices.complaints.pop(note, None)
     try:
@@ -222,6 +224,7 @@ def _taken_parted(state: AppState, group: int, board: str) -> Parted | None:
 
 
 def parted_file(state: AppState, group: int, layout: MigLayout) -> str:
+    """Return a layout as the YAML of mig-parted."""
     words = "".join(c if c.isascii() and c.isalnum() else "-" for c in safe_name(state.scenario.name).lower())
     name = "-".join(w for w in words.split("-") if w)[:60] or "layout"
     return write_mig_parted({f"{name}-{group + 1}": layout})
@@ -231,6 +234,7 @@ MOST_MODELS = 3
 
 
 def mig_editor(state: AppState, group: int, board: str) -> None:
+    """Draw the editor of a server group's MIG layout."""
     layout = _shown_layout(state, group, board)
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:

@@ -39,7 +39,7 @@ def clusters_of(state: AppState) -> tuple[Cluster | None, Cluster | None]:
 
 
 def standing(state: AppState, cluster: Cluster | None, load: Offered | None) -> None:
-    """The bar that stays in sight: what the scenario asks of its servers, and what they cost."""
+    """Draw the bar that stays in sight: what the scenario asks of its servers, and what they cost."""
     scenario, rates = state.scenario, rates_of(state)
     best, blind = (
         ("–", "–") if load is None else (share_text(load.background + q, 1) for q in (load.best, load.even))
@@ -94,7 +94,7 @@ def _weights(state: AppState, cluster: Cluster | None) -> tuple[str, str]:
 
 
 def mix(state: AppState, load: Offered | None) -> None:
-    """The models of the mix: load, a card for each, another one; then the language models."""
+    """Draw the models of the mix: load, a card for each, another one; then the language models."""
     rows, training = state.scenario.workload, state.scenario.training
     rates = rates_of(state)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -130,7 +130,10 @@ def mix(state: AppState, load: Offered | None) -> None:
 
 
 def servers(state: AppState, cluster: Cluster | None, tasks: Cluster | None) -> None:
-    """The groups of servers with their GPUs, and the whole as a drawing; ``tasks``: those that run tasks."""
+    """Draw the groups of servers with their GPUs, and the whole as a drawing.
+
+    ``tasks``: those that run tasks.
+    """
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Servers", anchor="servers", width="content")
         guide_link("mig", "How MIG slices a GPU")
@@ -148,7 +151,7 @@ def servers(state: AppState, cluster: Cluster | None, tasks: Cluster | None) -> 
 
 
 def links(state: AppState, cluster: Cluster | None) -> None:
-    """The network that the servers share, and the load of others."""
+    """Draw the network that the servers share, and the load of others."""
     with st.container(key="settings-network"):
         left, right = st.columns(2)
         with left.container(border=True, height="stretch"):

@@ -140,7 +140,7 @@ def _traces(state: AppState) -> tuple[str, ...]:
 
 
 def trace_upload(state: AppState) -> None:
-    """The upload of a trace; it then appears among the arrivals of every row."""
+    """Draw the upload of a trace; it then appears among the arrivals of every row."""
     st.caption(
         "Time stamps (a column of instants, or the Azure LLM inference format), or counts per minute (the "
         "Azure Functions format). It stays in this session; the bundle of the scenario contains it."
@@ -188,6 +188,7 @@ _ICONS = {"never": ":material/block:", "split": ":material/call_split:"}
 
 
 def load_gauges(state: AppState, load: Offered | None) -> None:
+    """Show the offered load of link and servers, and warnings about it."""
     background = state.scenario.background
     placed = None if state.is_stale("place") else state.held("place", SolvedPlacement)
     busy = None if placed is None else placed.nona.predicted.network_utilization
@@ -225,6 +226,7 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
 
 
 def row_editor(state: AppState, index: int, load: Offered | None, share: float) -> None:
+    """Draw the card of one row of the workload."""
     place = ("workload", index)
     with st.container(border=True, key=f"row-{index}"):
         with st.container(key=f"only-in-demo-row-{index}"):

@@ -154,6 +154,7 @@ def trace_of(state: AppState, name: str) -> Floats:
 
 
 def columns_of(state: AppState, name: str) -> dict[str, tuple[str, ...]]:
+    """Map each column of an uploaded trace to its values."""
     key, sources = ("columns", name, file_mark(state, name)), state.uploads.sources
     return kept(key, lambda: trace_columns(sources.read(name), PurePath(name).name))
 
@@ -251,6 +252,7 @@ REPLAYED = "From the trace, as the first run replays it."
 
 
 def shares_picture(rate_share: float, load_share: float | None, number: int) -> Node:
+    """Draw a row's shares of the queries and of the compute as bars."""
     bars = [_share("of the queries", rate_share, number)]
     if load_share is not None:
         bars.append(_share("of the compute they ask for", load_share, number))

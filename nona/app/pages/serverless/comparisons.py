@@ -45,6 +45,7 @@ from nona.serverless.study.knees import MOST_CALLS, SWEPT, over_number
 
 
 def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
+    """Draw the tab that varies one number of the scenario under every policy."""
     st.markdown(
         "How much more traffic can each policy take before it misses SLOs? Other numbers of the scenario can "
         "vary too, such as vCPUs per node."
@@ -134,6 +135,7 @@ EVERY = "every policy of the scenario"
 
 
 def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
+    """Draw the tab that finds the fewest nodes for each policy."""
     names = [p.name for p in state.scenario.serverless.policies] if state.scenario.serverless else []
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
@@ -188,6 +190,7 @@ MOST_SHARING_CALLS, MOST_RUNS = 4000, 3
 
 
 def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
+    """Draw the tab that compares the sharing modes of GPUs."""
     st.markdown("Runs one policy on the same calls and noise; only the sharing mode of the GPUs changes.")
     policies = [p.name for p in state.scenario.serverless.policies] if state.scenario.serverless else []
     size = state.scenario.simulation

@@ -85,6 +85,7 @@ def _take(state: AppState, name: str, file: str, data: bytes) -> None:
 
 
 def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
+    """Draw the tab with the times of every function."""
     try:
         system = _system(state)
     except NonaError as error:

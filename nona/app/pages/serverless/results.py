@@ -30,6 +30,7 @@ from nona.serverless.study.run import CALLS_CSV, CALLS_PARQUET
 
 
 def layouts_tab(state: AppState, data: ServerlessOutcome) -> None:
+    """Draw the tab with the batches on the GPUs of a node."""
     layouts = data.layouts
     left, right = st.columns(2)
     with left:
@@ -91,6 +92,7 @@ def _gpu(rows: Sequence[DrawnBatch], of: _Shown) -> None:
 
 
 def choose_one(label: str, options: list[str], name: str, hint: str) -> str:
+    """Draw a choice that the session keeps, and return the chosen option."""
     return choose.choose_one(label, options, f"serverless-shown-{name}", hint)
 
 
@@ -114,6 +116,7 @@ def files(state: AppState, data: ServerlessOutcome) -> Files:
 
 
 def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
+    """Draw the tab that compares hit rate, cost and cold starts of the policies."""
     report = data.report
     _overloads(report)
     chart(
@@ -202,6 +205,7 @@ ALL = "all, each over its SLO"
 
 
 def latency_tab(state: AppState, data: ServerlessOutcome) -> None:
+    """Draw the tab with the latencies of the applications and of searches."""
     policies = data.report.policies
     names = list(next(iter(policies.values())).applications)
     hint = "The application to show, in milliseconds, or all as shares of their SLOs."

@@ -48,6 +48,7 @@ class PreparedSearch:
 
 
 def search_tab(state: AppState, data: ServerlessOutcome | None) -> None:
+    """Draw the tab that explains one search of ESG step by step."""
     st.markdown(
         "How does ESG choose a configuration for this queue? Its search expands the cheapest open path "
         "first. The **time blade** cuts paths that cannot keep the limit; the **cost blade** cuts paths that "

@@ -110,7 +110,7 @@ def elastic_drawing(live: ElasticLive) -> Node:
 
 
 def moment_drawing(history: ElasticHistory, policy: str, time_s: float) -> Node:
-    """The GPUs of every job at one moment of a run that has ended."""
+    """Draw the GPUs of every job at one moment of a run that has ended."""
     setting = history.report.setting
     now = f"under {policy} after {hours_text(time_s)}; a number is that of a job"
     given = given_at(history, policy, time_s)

@@ -376,7 +376,7 @@ TABS = {
 
 
 def elastic_page(state: AppState, spec: ElasticSpec) -> None:
-    """Settings, the run, its results."""
+    """Draw settings, the run, its results."""
     text = expected_text(expected_s(spec, state.scenario.simulation.replications))
     page = RunPage(
         kind="training-elastic",

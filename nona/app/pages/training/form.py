@@ -80,7 +80,7 @@ def _use(state: AppState, name: str) -> None:
 
 
 def _take_source(state: AppState, source: dict[str, Any]) -> None:
-    """The training part with its jobs from ``source`` alone; a new one where there is none."""
+    """Return the training part with its jobs from ``source`` alone; a new one where there is none."""
     if state.change((PART,), _with_source(state, source)[PART]):
         state.choices.complaints.pop("training-trace", None)
 
@@ -130,7 +130,7 @@ SHOWN_JOBS = 5
 
 
 def _first_jobs(state: AppState) -> None:
-    """The first jobs of the file as they were read, or what is wrong with it."""
+    """Show the first jobs of the file as they were read, or what is wrong with it."""
     spec = state.scenario.training
     if spec is None or spec.trace is None:
         return

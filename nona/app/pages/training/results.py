@@ -200,7 +200,7 @@ def _chosen(trace: training.PolicyTrace) -> training.RoundFacts | None:
 
 
 def _take_click(event: Any, trace: training.PolicyTrace) -> None:
-    """A stay that was clicked chooses the round in its middle, once for each click."""
+    """Choose the round in the middle of a bar that was clicked, once for each click."""
     points = event.selection.points if event is not None else []
     clicked = points[0].get("customdata") if points else None
     mark = str(clicked)
@@ -294,7 +294,7 @@ Outcome = training.TrainingOutcome | ElasticHistory
 
 
 def answer(state: AppState, data: Outcome) -> None:
-    """The finding, with its large number."""
+    """Show the finding, with its large number."""
     show_finding("training-finding", findings.training_finding(data.report), data.about.stamp)
 
 
@@ -313,11 +313,13 @@ def files(data: Outcome, command: str, first_run: tuple[str, str], tables: Seque
 
 
 def jct_chart(policies: findings.Policies, look: Callable[[str], ChartStyle], key: str) -> None:
+    """Draw the distribution of the jobs' JCT under each policy."""
     alt = "Share of the jobs that are complete within a time, one line for each policy"
     chart(figures.jct_figure(policies, look), "Jobs complete within a time", key, alt)
 
 
 def rho_chart(policies: findings.Policies, look: Callable[[str], ChartStyle], key: str) -> None:
+    """Draw the distribution of the jobs' finish-time fairness under each policy."""
     alt = "Share of the jobs with at most a ρ, one line for each policy; dashed at 1: an equal share"
     chart(figures.rho_figure(policies, look), "Finish-time fairness", key, alt)
 

@@ -61,6 +61,7 @@ class Scratch:
         self._lists: dict[tuple[str, int], Paths] = {}
 
     def list(self, name: str, size: int) -> Paths:
+        """Return a reusable list of paths of this name and size."""
         key = (name, size)
         if key not in self._lists:
             self._lists[key] = room_for(size)

@@ -171,8 +171,10 @@ class Heap(NamedTuple):
 
 
 def room_for(paths: int) -> Paths:
+    """Return empty arrays for so many paths."""
     return Paths(np.zeros((paths, 2)), np.zeros(paths, dtype=np.int64))
 
 
 def heap_for(paths: int) -> Heap:
+    """Return an empty heap for so many paths."""
     return Heap(*room_for(paths), np.zeros(paths, dtype=np.int64))
