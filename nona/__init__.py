@@ -1,4 +1,4 @@
-"""Nona Planner: should ML inference queries be split over a shared GPU cluster, and how?
+"""Nona Planner: whether and how ML inference queries should be split over a shared GPU cluster.
 
 The names in ``PUBLIC`` are the Python API; nothing else is promised. Each is imported when it is first
 used, so that a command or a script loads only the parts that it needs.

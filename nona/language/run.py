@@ -44,7 +44,7 @@ def simulate_once(
 
 
 def _machine_for(state: EngineState) -> Callable[[EngineState], int]:
-    """The loop as machine code: from disk in a fraction of a second, or compiled. States are of one type."""
+    """Return the loop as machine code: from disk, or compiled. States are of one type."""
     import numba
 
     type_of: Callable[[object], Any] = numba.typeof

@@ -205,7 +205,7 @@ def _batches(system: ServerlessSystem, records: ServerlessRecords) -> Check:
 
 
 def _instances(records: ServerlessRecords, standing: Instances) -> Check:
-    """Check that an instance's batches are of its queue, on its resources, in order, and while it is ready."""
+    """Check that an instance's batches are of its queue, on its resources, in order, while it is ready."""
     of, on = records.batches, standing.of_batch
     wrong = (of.dispatched_s < standing.ready_s[on]) | (ended_s(records) > _never(standing.ended_s)[on])
     for name in ("application", "stage", "invoker", "gpu", "configuration", "slots"):
@@ -244,6 +244,6 @@ def _transfers(used: LinkTransfers, transfer_s: Floats) -> Check:
 
 
 def checks_of(system: ServerlessSystem, runs: Sequence[ServerlessRecords]) -> tuple[Check, ...]:
-    """Merge the checks of several runs of a policy: each as in the first run where it fails, else in the first."""
+    """Merge the checks of several runs of a policy: each as in the first run where it fails, if any."""
     every = [run_checks(system, records) for records in runs]
     return tuple(next((c for c in same if not c.ok), same[0]) for same in zip(*every, strict=True))

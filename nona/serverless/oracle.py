@@ -85,7 +85,7 @@ class Bound:
 def application_bounds(
     system: ServerlessSystem, run: PlatformRunOptions | None = None, replications: int = 1
 ) -> tuple[Bound, ...]:
-    """The bound of each application, for the very calls that ``run`` measures, each with its own noise.
+    """Return the bound of each application, for the calls that ``run`` measures, each with its noise.
 
     Without ``run`` it is for calls at large, by draws of the noise.
     """
@@ -100,7 +100,7 @@ def application_bounds(
 
 
 def oracle(system: ServerlessSystem, run: PlatformRunOptions | None = None, replications: int = 1) -> Bound:
-    """The bound for the calls of all applications, as many of each as ``run`` measures, or by their rates.
+    """Return the bound for the calls of all applications, as many as ``run`` measures, or by rates.
 
     A share of hits is then a share of all calls, and those where they are cheapest come first. To set it
     beside what was simulated, give what was run: else chance alone may put a policy below it.

@@ -218,7 +218,7 @@ Curve = Mapping[float, float]
 
 
 def profile_times(rows: Sequence[ProfileRow], space: ConfigurationSpace, parts: int = 7) -> TableTimes:
-    """The times of the configurations of ``space`` that follow from ``rows``, on a GPU of ``parts`` vGPUs.
+    """Return the times of configurations of ``space`` by ``rows``, on a GPU of ``parts`` vGPUs.
 
     >>> from nona.serverless.functions import grid
     >>> rows = (ProfileRow(1, 0.010, vgpus=1), ProfileRow(4, 0.040, vgpus=1))

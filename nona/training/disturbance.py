@@ -94,7 +94,7 @@ class JobTime:
 def advanced(
     state: JobTime, how: Saving, start_s: float, end_s: float, failures_s: Iterable[float], need_s: float
 ) -> tuple[JobTime, float]:
-    """The state after the time from start to end, and when it ended: earlier once ``need_s`` of work is done.
+    """Return the state after the time from start to end, or after ``need_s`` of work, and when that was.
 
     ``failures_s``: times of failures of the job's nodes, in order; those outside are left out. A failure
     during a restart begins the restart again. Complete work needs no checkpoint.

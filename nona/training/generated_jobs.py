@@ -43,7 +43,7 @@ def generate(
     replication: int = 0,
     gpus: Mapping[str, int] | None = None,
 ) -> tuple[TraceJob, ...]:
-    """The jobs; equal arguments give equal jobs, and the first jobs of a longer draw are those of a shorter.
+    """Return the jobs; equal arguments give equal jobs, a longer draw begins with those of a shorter.
 
     With another table than Gavel's, models are chosen from it, among those that can use so many GPUs; the
     duration is then that on a V100 if the table has a rate for it, else on the fastest GPU. ``gpus`` are the

@@ -87,24 +87,36 @@ class JobResult(Protocol):
     """A job of the first replication under a policy; times in seconds."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the job."""
+
     @property
-    def jct_s(self) -> float | None: ...
+    def jct_s(self) -> float | None:
+        """Its completion time."""
+
     @property
-    def rho(self) -> float | None: ...
+    def rho(self) -> float | None:
+        """Its finish-time fairness."""
 
 
 class PolicyResult(Protocol):
     """A policy's figures that both engines have; ``measured`` are the jobs that they are of."""
 
     @property
-    def jct_s(self) -> JctSummary: ...
+    def jct_s(self) -> JctSummary:
+        """Completion times of all."""
+
     @property
-    def measured(self) -> Sequence[JobResult]: ...
+    def measured(self) -> Sequence[JobResult]:
+        """The jobs that figures are of."""
+
     @property
-    def mean_rho(self) -> float | None: ...
+    def mean_rho(self) -> float | None:
+        """Mean finish-time fairness."""
+
     @property
-    def worst_rho(self) -> float | None: ...
+    def worst_rho(self) -> float | None:
+        """The largest of it."""
 
 
 P = TypeVar("P")

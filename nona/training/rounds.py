@@ -197,6 +197,7 @@ class RoundLoop(TrainingRounds):
     """Steps 1 to 4 of the loop, and its records."""
 
     def finish(self) -> TrainingRecords:
+        """Run all rounds, and return the records."""
         running: list[Running] = []
         while self._advance(running):
             self._book(running)

@@ -31,15 +31,17 @@ class FileProblems:
     texts: list[str] = field(default_factory=list)
 
     def add(self, line: int, text: str) -> None:
-        """Record A problem of a line, by the number that an editor shows; 0: of the file."""
+        """Record a problem of a line, by the number that an editor shows; 0: of the file."""
         place = f", line {line}" if line else ""
         self.texts.append(f"{self.what}{place}: {text}")
 
     def has(self, line: int) -> bool:
+        """Return whether the last problem is of this line."""
         return bool(self.texts) and self.texts[-1].startswith(f"{self.what}, line {line}:")
 
     @property
     def full(self) -> bool:
+        """Whether no further problem is listed."""
         return len(self.texts) > MOST_PROBLEMS
 
     def check(self) -> None:
@@ -94,6 +96,7 @@ def _range(least: float, most: float) -> str:
 
 
 def file_text(data: bytes, what: str) -> str:
+    """Return a file as text; raises ``ScenarioError`` where it is not UTF-8 or too large."""
     _file(data, what).check_size()
     try:
         return data.decode("utf-8-sig")
@@ -110,6 +113,7 @@ class TableRow:
     problems: FileProblems
 
     def add(self, text: str) -> None:
+        """Record a problem of this row."""
         self.problems.add(self.number, text)
 
     def cell(self, key: str) -> str:
@@ -117,19 +121,24 @@ class TableRow:
         return self.cells.get(key, "")
 
     def name(self, key: str) -> str:
+        """Return the cell as a name."""
         return self.problems.name(self.number, key, self.cell(key))
 
     def whole(self, key: str, most: int, least: int = 1) -> int:
+        """Return the cell as a whole number within bounds."""
         return self.problems.whole(self.number, key, self.cell(key), least, most)
 
     def value(self, key: str, most: float) -> float:
+        """Return the cell as a number from 0 to ``most``."""
         return self.problems.number(self.number, key, self.cell(key), 0.0, most)
 
     def quantity(self, key: str, dimension: Dimension, most: float) -> float:
+        """Return the cell as a quantity in SI units."""
         return self.problems.quantity(self.number, key, self.cell(key), dimension, most)
 
     @property
     def wrong(self) -> bool:
+        """Whether this row has a problem."""
         return self.problems.has(self.number)
 
 

@@ -98,6 +98,7 @@ class TrainingCluster:
 
     @cached_property
     def gpus(self) -> dict[str, int]:
+        """GPUs of each type."""
         return {t: sum(g.count * g.gpus for g in self.groups if g.gpu == t) for t in self.types}
 
     @cached_property

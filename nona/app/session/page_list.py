@@ -58,12 +58,12 @@ def page_file(name: str) -> str:
 
 
 def icon_path() -> str:
-    """The icon of every page in the browser, a local file: a symbol would be fetched from elsewhere."""
+    """Return the icon of every page, a local file: a symbol would be fetched from elsewhere."""
     return str(app_root() / "static" / "nona.png")
 
 
 def page_list() -> dict[str, list[StreamlitPage]]:
-    """The groups of pages in the order of the side bar, for ``st.navigation``, and the former addresses."""
+    """Return the groups of pages for ``st.navigation``, in order, and the former addresses."""
     groups = {
         title: [
             st.Page(

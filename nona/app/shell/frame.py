@@ -117,7 +117,7 @@ def _count(names: Sequence[str], of: str) -> str:
 
 
 def _last_run(state: AppState) -> StripFact | None:
-    """The result of the best scheduler or policy of the last run, of the kind that the scenario is of."""
+    """Return the result of the best scheduler or policy of the last run of the scenario's kind."""
     spec = state.scenario
     best: str | None
     if spec.training is not None and not spec.workload:
@@ -226,7 +226,7 @@ def follow(state: AppState, path: str) -> None:
 
 
 def page_head(state: AppState, name: str) -> None:
-    """The page's title, that of the browser's tab, its question, and the strip where the page has one."""
+    """Draw the page's title and question, set the tab's title, and draw the strip where there is one."""
     page = PAGES.get(name, HOME)
     st.set_page_config(page_title=f"{page.title} · {PRODUCT}", page_icon=icon_path())
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="page-head"):

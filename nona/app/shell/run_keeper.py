@@ -33,7 +33,7 @@ ONLY_SAVED = "runs-only-saved"  # the switch: runs do not keep themselves
 
 
 def store() -> ResultStore:
-    """The kept runs of whoever has this session's cookie, under a hash: the data base holds no token."""
+    """Return the kept runs of whoever has this session's cookie; the data base holds its hash only."""
     serving = Serving.read()
     owner = hashlib.sha256(f"saved items of {whose()}".encode()).hexdigest()[:32]
     return ResultStore(Database(serving.store or serving.data), owner, everyone=serving.shared_store)

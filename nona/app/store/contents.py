@@ -119,7 +119,7 @@ class Contents:
             ) from None
 
     def scenario(self) -> Scenario:
-        """The scenario of the item."""
+        """Return the scenario of the item."""
         return self.opened().scenario
 
 

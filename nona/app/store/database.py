@@ -122,7 +122,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Open a transaction, committed at the end of the block unless it raises. Raises :class:`StoreError`."""
+        """Open a transaction, committed at the end of the block unless it raises ``StoreError``."""
         with self._troubles():
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with suppress(FileExistsError):

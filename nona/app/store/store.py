@@ -89,7 +89,7 @@ class ResultStore:
             return tuple(self._found(connection, row["id"]) for row in rows)
 
     def listing(self, search: str = "", kind: str = "") -> SavedList:
-        """List the items, the latest first, with every word of ``search`` in name, note, schedulers or models."""
+        """List the items, latest first, with each word of ``search`` in name, note, policies or models."""
         with self.database.reading() as connection:
             if connection is None:
                 return SavedList()

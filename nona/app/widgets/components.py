@@ -15,7 +15,7 @@ _SHARED, _STYLE = (COMPONENTS / f"elements.{kind}" for kind in ("js", "css"))
 
 
 def declare(name: str, *scripts: str, why: str) -> Any:
-    """Declare the component of the folder ``name``: ``name.css``, and the scripts, which know each other by name.
+    """Declare the component of the folder ``name``: its style, and its scripts, which import each other.
 
     ``why`` says what neither an element of Streamlit nor a chart of plotly does; without a reason there is
     no component. The scripts follow ``elements.js`` and ``elements.css``, in the order given, and make one

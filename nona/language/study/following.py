@@ -110,7 +110,7 @@ class Following:
         return sent
 
     def messages(self, links: Topology) -> tuple[BackgroundStream, ...]:
-        """The messages of the queries on each link, as the first ones of a run of their own show them."""
+        """Return the messages of the queries on each link, as the first of a run of their own show them."""
         scheduler, prepared = self.chosen
         options = RunOptions(SAMPLED, replication=PILOT_FIRST, timeline_jobs=SAMPLED)
         run = simulate_run(self.study.system, scheduler, prepared, options)

@@ -39,7 +39,7 @@ SOONEST_S = 1e-9  # a shorter wait has run out
 
 
 def scale_all(s: PlatformState, number: int, ask: Asked) -> None:
-    """Visit the queues for the ``number``-th time, another one first each time: there may not be room for all."""
+    """Visit the queues for the ``number``-th time, another one first each time, as room may be short."""
     c = s.clock[0]
     for k in range(c.queues):
         _scale(s, (number + k) % c.queues, ask)

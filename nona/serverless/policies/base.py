@@ -132,7 +132,7 @@ class Scaler(Protocol):
         """Jobs per second for which instances are to be started; not above 0: start none."""
 
     def ranked(self, application: int, stage: int, rate: float) -> tuple[int, ...]:
-        """List configurations for the next instance when ``rate`` jobs per second are to be served, best first."""
+        """List configurations for the next instance, best first, to serve ``rate`` jobs per second."""
 
     def stops(self, fleet: Fleet) -> tuple[int, ...]:
         """Places in ``fleet.standing`` of the instances to stop, in the order of stopping."""

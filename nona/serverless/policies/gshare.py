@@ -97,7 +97,7 @@ class FastGshareScaler:
         return lacking if lacking > TOLERANCE * capacity else 0.0
 
     def ranked(self, application: int, stage: int, rate: float) -> tuple[int, ...]:
-        """Order the configurations: the most efficient first while the rate fills one, else the smallest sufficient.
+        """Order configurations: the most efficient while the rate fills one, else the smallest sufficient.
 
         All of them: what does not fit now is not tried again before the next look.
         """

@@ -94,7 +94,7 @@ def ranked(
 
 
 def not_overloaded(outcomes: Mapping[str, ServerlessPolicyResult]) -> dict[str, ServerlessPolicyResult]:
-    """The outcomes without those of a growing backlog, whose costs are of the few calls that came through."""
+    """Return the outcomes without those of a growing backlog, whose costs are of few calls."""
     return {name: o for name, o in outcomes.items() if o.state != "overloaded"}
 
 

@@ -262,7 +262,7 @@ def oracle_outcome(
 def chosen_policies(
     scenario: Scenario, names: Sequence[str] = ()
 ) -> list[tuple[ConfigurationPolicy, Options]]:
-    """The policies called ``names`` (none: the scenario's), each with the scenario's options for it."""
+    """Return the policies called ``names`` (none: the scenario's), each with its options there."""
     spec = scenario.serverless or ServerlessSpec()
     own = {entry.name: entry.options for entry in spec.policies}
     return [(get_policy(name), own.get(name, {})) for name in dict.fromkeys(names or own)]

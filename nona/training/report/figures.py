@@ -127,7 +127,7 @@ class ShownStays:
 
 
 def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first: int = 0) -> ShownStays:
-    """The stays on GPUs ``first`` … ``first + MOST_LANES − 1`` of a type, "" for all, between two instants.
+    """Draw the stays on GPUs ``first`` … ``first + MOST_LANES − 1`` of a type ("": all) in a window.
 
     >>> stay = Stay(jobs=(0,), gpu="v100", gpus=(0, 60), start_s=0.0, end_s=10.0)
     >>> shown = window([stay], 4.0, 8.0, "v100")

@@ -177,7 +177,7 @@ def gain_sentence(policies: Policies) -> str:
 def best_sentence(
     policies: Mapping[str, result_training.TrainingPolicyResult], level: Sequence[str] = ()
 ) -> str:
-    """Name the policy of the shortest mean JCT, those that it leads without a clear difference, the cheapest."""
+    """Name the policy of the shortest mean JCT, those level with it, and the cheapest."""
     means = by_mean_jct(policies)
     if not means:
         return "No policy completed a job."

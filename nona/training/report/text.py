@@ -17,11 +17,16 @@ class Judged(Protocol):
     """A report with self-checks."""
 
     @property
-    def checks(self) -> Mapping[str, bool]: ...
+    def checks(self) -> Mapping[str, bool]:
+        """Whether each check holds."""
+
     @property
-    def failed_checks(self) -> tuple[str, ...]: ...
+    def failed_checks(self) -> tuple[str, ...]:
+        """Checks that failed."""
+
     @property
-    def seconds(self) -> float: ...
+    def seconds(self) -> float:
+        """Time that the run took."""
 
 
 FOUR = Kind("{:.4f}".format)

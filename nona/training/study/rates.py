@@ -131,6 +131,7 @@ class ModelledRates:
         return step.steps_per_s(workers, inside, 0.0)
 
     def graph(self, model: str) -> ModelGraph:
+        """Return the graph of a model, read once."""
         if model not in self._graphs:
             self._graphs[model] = self.sources.model(model, inline=self.scenario.models)
         return self._graphs[model]
@@ -201,7 +202,7 @@ def base_table(spec: TrainingSpec, sources: Sources, modelled: ModelledRates) ->
 
 
 def with_all_types(table: Throughputs, modelled: ModelledRates) -> tuple[Throughputs, dict[str, str]]:
-    """The table with rates on every type of the cluster, and each type that was added → the type it is from.
+    """Return the table with rates on every type, and each type that was added → the type it is from.
 
     A type that the table does not have takes the rates of the one that is nearest in speed, times what the
     cost layer says of both: of the model where it is a sample, else of peak and bandwidth (their geometric
@@ -226,7 +227,7 @@ def with_all_types(table: Throughputs, modelled: ModelledRates) -> tuple[Through
 
 
 def drawn_from(table: Throughputs, modelled: ModelledRates) -> Throughputs:
-    """The table from which jobs are drawn: with modelled rates where it has none of the cluster's types."""
+    """Return the table from which jobs are drawn; rates that it lacks are modelled."""
     measured = set(modelled.cluster.types) & set(table.provenance)
     return table if measured else with_all_types(table, modelled)[0]
 
@@ -259,6 +260,7 @@ class RateBook:
 
     @property
     def throughputs(self) -> Throughputs:
+        """The table, with the rates of jobs that have their own."""
         if not self.own:
             return self.table
         return replace(
@@ -372,6 +374,7 @@ class RateBook:
             self.problems.append(problem)
 
     def check(self) -> None:
+        """Raise the problems as one ``ScenarioError``, if there are some."""
         if self.problems:
             more = len(self.problems) > MOST_PROBLEMS
             last_line = ["training: further jobs cannot run; correct these first."] if more else []

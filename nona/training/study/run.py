@@ -170,7 +170,7 @@ def one_more_gpu(
 
 
 def with_one_more(scenario: Scenario, gpu: str) -> Scenario:
-    """The scenario with one more server of one GPU of that type, in the first region that has the type."""
+    """Return the scenario with one more server of one GPU of that type, in its first region."""
     cluster, training = scenario.cluster, scenario.training
     servers = (*cluster.servers, ServerGroupSpec(count=1, gpu=gpu))
     update: dict[str, object] = {"cluster": cluster.model_copy(update={"servers": servers})}

@@ -191,7 +191,7 @@ def sizes_of_one(symbols: Mapping[str, int]) -> str:
 
 
 def change_sizes(state: AppState) -> None:
-    """The sizes that were given to the model's symbolic dimensions, to be changed, and a warning of 1."""
+    """Draw the sizes of the model's symbolic dimensions, to be changed, and a warning of 1."""
     given = state.symbols.get(state.model, {})
     if not given:
         return

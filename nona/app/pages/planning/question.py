@@ -169,7 +169,7 @@ def _models(state: AppState) -> None:
 
 
 def _asked(state: AppState, label: str, slo_s: float | None) -> str:
-    """List the bounds that a model is asked to keep: its SLO unless it is not asked, and targets of its own."""
+    """List the bounds that a model is asked to keep: its SLO unless it is not asked, and its own targets."""
     entry = entry_at(state, (*TARGETS, label))
     own = [f"{key} {value}" for key, value in entry.items() if key != "hit"]
     if slo_s and entry.get("hit") != NOT_ASKED:

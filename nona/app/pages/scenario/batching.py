@@ -28,7 +28,7 @@ BOUND = (
 
 
 def batching_fold(state: AppState, index: int) -> None:
-    """The batching of a row of the workload: its fields, or what all rows have, and the times of batches."""
+    """Draw the batching of a row: its fields, or what all rows have, and the times of batches."""
     scenario = state.scenario
     spec = scenario.batching_of(scenario.workload[index])
     # The title stays the same: an open fold with another title would shut.

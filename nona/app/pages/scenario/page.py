@@ -80,7 +80,7 @@ def standing(state: AppState, cluster: Cluster | None, load: Offered | None) -> 
 
 
 def _weights(state: AppState, cluster: Cluster | None) -> tuple[str, str]:
-    """The share of an executor's memory that the weights of the whole mix take, and what that means."""
+    """Return the share of an executor's memory that all weights take, and what that means."""
     hint = "Weights of all models of the mix, as a share of the memory of the smallest GPU or slice."
     if cluster is None:
         return "–", hint

@@ -177,7 +177,7 @@ def _traces(state: AppState) -> list[str]:
 
 
 def jobs_upload(state: AppState, label: str = "Your jobs (CSV, or a trace of Gavel's)") -> None:
-    """The upload of a file of jobs, which becomes their source at once, and what such a file looks like."""
+    """Draw the upload of a file of jobs, which becomes their source, and what such a file looks like."""
     hint = words(f"{PART}.trace").about
     take = partial(take_jobs, state)
     upload(state, label, f"training-trace-{state.revision}", "training-trace", take, hint)
