@@ -47,7 +47,8 @@ def commands_text() -> str:
 
 
 def _helps(command: click.Command, name: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
-    context = click.Context(command, info_name=name, parent=parent, terminal_width=100, max_content_width=100)
+    settings = {**command.context_settings, "terminal_width": 100, "max_content_width": 100}
+    context = click.Context(command, info_name=name, parent=parent, **settings)
     yield context.command_path, command.get_help(context)
     for below, one in getattr(command, "commands", {}).items():
         yield from _helps(one, below, context)

@@ -48,7 +48,7 @@ class TokenTrace:
 def read_tokens(data: bytes, filename: str) -> TokenTrace:
     r"""Read a trace in whichever known layout it has.
 
-    >>> trace = read_tokens(b"arrival_s,input_tokens,output_tokens\\n3,10,2\\n1,8,4\\n4,8,0\\n", "t.csv")
+    >>> trace = read_tokens(b"arrival_s,input_tokens,output_tokens\n3,10,2\n1,8,4\n4,8,0\n", "t.csv")
     >>> trace.times_s.tolist(), trace.tokens.tolist(), trace.left_out
     ([0.0, 2.0], [[8, 4], [10, 2]], 1)
 

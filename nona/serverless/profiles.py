@@ -55,9 +55,9 @@ def read_profile(data: bytes, what: str = "Profile") -> tuple[ProfileRow, ...]:
 
     Raises ``CostError`` for another layout, a cell that is not its column's, or two rows for the same.
 
-    >>> read_profile(b"batch,vgpus,ms\\n4,2,10\\n")[0].seconds
+    >>> read_profile(b"batch,vgpus,ms\n4,2,10\n")[0].seconds
     0.01
-    >>> read_profile(b"resnet-50 2 20 4 92.75\\nresnet-50 2 20 8 23046\\n")[0].gpu_share
+    >>> read_profile(b"resnet-50 2 20 4 92.75\nresnet-50 2 20 8 23046\n")[0].gpu_share
     0.2
     """
     lines = _lines(data, what)

@@ -40,7 +40,7 @@ class TraceJob:
 def read_trace(data: bytes, filename: str) -> tuple[TraceJob, ...]:
     r"""Return the jobs of a trace.
 
-    >>> read_trace(b"A3C\\tpython3 main.py\\trl\\t-n\\t0\\t500\\t1\\t1\\t-1.000000\\t60\\n", "a.trace")
+    >>> read_trace(b"A3C\tpython3 main.py\trl\t-n\t0\t500\t1\t1\t-1.000000\t60\n", "a.trace")
     (TraceJob(model='A3C', steps=500.0, workers=1, weight=1.0, slo_factor=None, arrival_s=60.0),)
     """
     what = f"Trace {filename!r}"
@@ -98,7 +98,7 @@ def write_trace(jobs: Iterable[TraceJob]) -> str:
     r"""Return the text of a trace; :func:`read_trace` gives exactly ``jobs`` back.
 
     >>> write_trace([TraceJob("A3C", 500, arrival_s=0.5)])
-    'A3C\\t-\\t-\\t-\\t0\\t500\\t1\\t1\\t-1\\t0.5\\n'
+    'A3C\t-\t-\t-\t0\t500\t1\t1\t-1\t0.5\n'
     """
     return "".join(
         "\t".join(
@@ -186,7 +186,7 @@ def read_job_table(data: bytes, filename: str) -> tuple[TrainingJob, ...]:
     ``rate`` queries per second. An empty cell is the default; a job without a name has its number, from 0.
     Jobs are in order of arrival, those of one instant as in the file.
 
-    >>> read_job_table(b"name,model,steps,slo\\na,A3C,500,2 h\\nb,A3C,10,\\n", "jobs.csv")[0].slo_s
+    >>> read_job_table(b"name,model,steps,slo\na,A3C,500,2 h\nb,A3C,10,\n", "jobs.csv")[0].slo_s
     7200.0
     >>> [(job.name, job.steps, job.timed_on) for job in read_job_table(TEMPLATE.encode(), "jobs.csv")][0]
     ('fine-tune', 21600.0, 'a100-40gb')

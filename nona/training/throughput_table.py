@@ -56,7 +56,7 @@ def read_throughputs(
     partner_batch_size, partner_scale_factor, steps_per_s, partner_steps_per_s``; those of partners may be
     left out) or the simple form ``gpu, model, workers, steps_per_s``. Rates of 0 stand for what cannot run.
 
-    >>> table = read_throughputs(b"gpu,model,workers,steps_per_s\\na100,mine,2,7.5\\n", "t.csv")
+    >>> table = read_throughputs(b"gpu,model,workers,steps_per_s\na100,mine,2,7.5\n", "t.csv")
     >>> table.rate("a100", "mine", 2), table.provenance
     (7.5, {'a100': 'given'})
     """

@@ -137,7 +137,7 @@ def test_modelled_times_make_the_count_a_range_which_the_slo_may_be_beyond():
     assert report.evidence[0].if_times_off.high is None
     assert "or out of reach" in range_text(report.evidence[0].if_times_off)
     assert (
-        f"({range_text(report.evidence[0].if_times_off)} if task times are wrong as they"
+        f"({range_text(report.evidence[0].if_times_off)} if task times are wrong by the"
         in plan_finding(report).lead
     )
 

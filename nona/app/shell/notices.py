@@ -62,7 +62,7 @@ def _item(line: str) -> str:
     r"""Return a problem as an entry of a list, the place in bold.
 
     >>> _item("seed: is missing; add it.")
-    '- **seed**\\\\: is missing; add it.'
+    '- **seed**\\: is missing; add it.'
     """
     place, colon, rest = line.partition(": ")
     return (

@@ -147,7 +147,7 @@ def unpacked(data: bytes) -> bytes:
 def clean_name(text: str) -> str:
     r"""Return a name in one line of plain characters.
 
-    >>> clean_name("  Monday\\n\\x00 peak ")
+    >>> clean_name("  Monday\n\x00 peak ")
     'Monday peak'
     >>> clean_name(" ")
     Traceback (most recent call last):

@@ -61,10 +61,10 @@ def plain(text: str) -> str:
     Addresses become links even where their signs are escaped, so an invisible joiner divides them.
 
     >>> plain("a_b [x](y) $z$ <b>")
-    'a\\\\_b \\\\[x\\\\]\\\\(y\\\\) \\\\$z\\\\$ \\\\<b\\\\>'
+    'a\\_b \\[x\\]\\(y\\) \\$z\\$ \\<b\\>'
     >>> plain("a100-40gb"), plain("- x")
-    ('a100-40gb', '\\\\- x')
-    >>> plain("www.a.org").replace("\\u2060", "|")
+    ('a100-40gb', '\\- x')
+    >>> plain("www.a.org").replace("\u2060", "|")
     'www|.a.org'
     """
     text = _ADDRESS.sub("\\g<0>\u2060", text)
@@ -91,7 +91,7 @@ def label_text(text: str) -> str:
     >>> label_text("a100-40gb, idle, W"), label_text("kv_cache (16.5)"), label_text("$/h")
     ('a100-40gb, idle, W', 'kv_cache (16.5)', '$/h')
     >>> label_text("*a* [b](c) :red[d] $e$ _f_")
-    '\\\\*a\\\\* \\\\[b\\\\](c) \\\\:red\\\\[d\\\\] \\\\$e\\\\$ \\\\_f\\\\_'
+    '\\*a\\* \\[b\\](c) \\:red\\[d\\] \\$e\\$ \\_f\\_'
     """
     text = " ".join(_ADDRESS.sub("\\g<0>\u2060", text).splitlines())
     text = _IN_A_LINE.sub(r"\\\g<0>", text)

@@ -289,7 +289,7 @@ def job_trace(scenario: Scenario, sources: Sources = _NO_SOURCES) -> str:
     >>> from nona.scenario.file import parse_scenario
     >>> jobs = "[{name: a, model: A3C, steps: 100, arrival: 5 s}]"
     >>> job_trace(parse_scenario(f"{{cluster: {{servers: [{{gpu: v100}}]}}, training: {{jobs: {jobs}}}}}"))
-    'A3C\\t-\\t-\\t-\\t0\\t100\\t1\\t1\\t-1\\t5\\n'
+    'A3C\t-\t-\t-\t0\t100\t1\t1\t-1\t5\n'
     """
     spec = training_part(scenario)
     if spec.trace is not None and is_trace(spec.trace):

@@ -230,7 +230,7 @@ def _present(state: AppState, name: str, called: str, device: str) -> None:
 def coverage(table: MeasuredTable, name: str, model: str, device: str, options: CostOptions) -> str:
     r"""Describe the table, and how much of it is for this model on this device.
 
-    >>> table = read_measured("model,operator,device,ms\\nnet,conv,a30,0.5\\n")
+    >>> table = read_measured("model,operator,device,ms\nnet,conv,a30,0.5\n")
     >>> coverage(table, "t.csv", "other", "a30", CostOptions())
     't.csv: 1 time on a30; 0 of them for other on a30 as chosen above.'
     """

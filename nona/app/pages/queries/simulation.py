@@ -68,7 +68,7 @@ def _mode_of(entry: Any) -> str:
 def parse_parts(text: str) -> Parts:
     r"""One part per line, task ids separated by commas; an id with a comma is in double quotes.
 
-    >>> parse_parts('a, b\\n\\n"c,d",')
+    >>> parse_parts('a, b\n\n"c,d",')
     [['a', 'b'], ['c,d']]
     """
     lines = ([task.strip() for task in line] for line in csv.reader(text.splitlines(), skipinitialspace=True))
@@ -79,7 +79,7 @@ def parts_text(entry: Any) -> str:
     r"""Return the parts as :func:`parse_parts` reads them.
 
     >>> parts_text([["a", "b"], ["c,d"]])
-    'a, b\\n"c,d"'
+    'a, b\n"c,d"'
     """
     parts = [part if isinstance(part, list) else [part] for part in entry] if isinstance(entry, list) else []
     return "\n".join(", ".join(_quoted(str(task)) for task in part) for part in parts)
