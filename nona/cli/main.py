@@ -21,7 +21,7 @@ from click.shell_completion import shell_complete
 
 from nona import __version__
 from nona.app.server.ending import INTERRUPTED
-from nona.cli.commands import models, saved, scenarios, studies
+from nona.cli.commands import deployment, models, saved, scenarios, studies
 from nona.cli.declared import CONTEXT, Commands, made_by
 from nona.core.errors import NonaError, ScenarioError
 from nona.core.family import families
@@ -90,6 +90,7 @@ COMMANDS = (
     made_by(scenarios.AppOptions),
     *(_made(load(place)) for family in families() for place in family.commands),
     made_by(scenarios.BundleOptions),
+    made_by(deployment.ImportOptions),
     saved.saved,
     studies.study,
     made_by(models.SchedulersOptions),

@@ -38,6 +38,10 @@ class ReportError(NonaError):
     """A results file cannot be written."""
 
 
+class DeploymentError(NonaError):
+    """A file of what operators run cannot be read, or what was planned cannot be written as one."""
+
+
 class StoreError(NonaError):
     """The data base of saved items cannot be used, or an item cannot be saved, found or read."""
 

@@ -269,6 +269,8 @@ _MOST_DIRECTORY_BYTES = 100_000
 _MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _END = struct.Struct("<4s4H2LH")  # of central directory, at the very end of the file
 _NAME = re.compile(r"[\w+ -][\w.+ -]{0,99}")
+_IN_FOLDER = re.compile(r"(?!\.{1,2}$)[\w.+ -]{1,100}")  # hidden files too, but no way up
+_MOST_FOLDERS = 12
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, OSError, struct.error)
 
@@ -287,6 +289,7 @@ class Archive:
     ``most_main_bytes``: bytes that this member may have.
     ``most_members``, ``most_bytes``: members, and bytes of the file as of all its members unpacked.
     ``smaller``: the remedy where it is too large.
+    ``folders``: its members may lie in folders; folders themselves are passed over.
 
     >>> kind = Archive(lambda why, remedy: ValueError(f"{why}; {remedy}."), "a.txt", 100)
     >>> kind.read(kind.write({"a.txt": b"1"}))
@@ -302,6 +305,7 @@ class Archive:
     most_members: int = 101
     most_bytes: int = MOST_BUNDLE_BYTES
     smaller: str = "leave some files out"
+    folders: bool = False
 
     def write(self, members: Mapping[str, bytes]) -> bytes:
         """Return the file that holds these members.
@@ -322,7 +326,7 @@ class Archive:
         self._check_end(data)
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                members = archive.infolist()
+                members = [m for m in archive.infolist() if not (self.folders and m.is_dir())]
                 problem = self._problem(members)
                 contents = {} if problem else dict(_unpacked(archive, members))
         except _BROKEN:
@@ -344,7 +348,7 @@ class Archive:
             raise self.refuse(
                 "it was cut short, or is no plain ZIP file", "get it again, or pack its files again"
             )
-        if members > self.most_members or size > _MOST_DIRECTORY_BYTES:
+        if members > self.most_members or size > max(_MOST_DIRECTORY_BYTES, 200 * self.most_members):
             raise self.refuse(
                 f"{members} files are more than the {self.most_members} allowed", "leave some out"
             )
@@ -357,20 +361,28 @@ class Archive:
         names = [info.filename.casefold() for info in members]
         if len(set(names)) < len(names):
             return "two of its files have the same name", "rename one"
-        if self.must_hold not in (info.filename for info in members):
+        if self.must_hold and self.must_hold not in (info.filename for info in members):
             return f"it holds no {self.must_hold}", "open a file that this program wrote"
         total = sum(info.file_size for info in members)
         if total > self.most_bytes:
             return f"it unpacks to {total:,} bytes; {self.most_bytes:,} are allowed", self.smaller
         return None
 
+    def _is_plain(self, name: str) -> bool:
+        if not self.folders:
+            return _NAME.fullmatch(name) is not None
+        parts = name.split("/")
+        return len(parts) <= _MOST_FOLDERS and all(_IN_FOLDER.fullmatch(part) for part in parts)
+
     def _member_problem(self, info: zipfile.ZipInfo) -> tuple[str, str] | None:
         name, size, packed = info.filename, info.file_size, info.compress_size
         shown = repr(name[:60])
         kind = stat.S_IFMT(info.external_attr >> 16)
         most = self.most_main_bytes if name == self.must_hold else MOST_FILE_BYTES
-        if not _NAME.fullmatch(name) or info.is_dir() or kind not in (0, stat.S_IFREG):
-            return f"{shown} is not the name of a plain file", "put all files at its top"
+        if not self._is_plain(name) or info.is_dir() or kind not in (0, stat.S_IFREG):
+            return f"{shown} is not the name of a plain file", (
+                "rename it" if self.folders else "put all files at its top"
+            )
         if info.flag_bits & 1 or info.compress_type not in _METHODS:
             return f"{shown} is encrypted or packed in another way than deflate", "pack it again"
         if size > most:

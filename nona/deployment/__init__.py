@@ -1,0 +1,1 @@
+"""What operators run and deploy: files of other programs, read into a scenario and written from a plan."""

@@ -1,0 +1,178 @@
+"""What was found in files: read, assumed, not used, asked; each fact with the file and line that says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import Field
+
+from nona.core.document import Document
+from nona.core.errors import DeploymentError, instead
+from nona.core.units import Dimension, parse_quantity, quantity_text
+
+Kind = Dimension | Literal["count", "text"]
+MOST_FACTS = 5000
+GIVEN = "--set"
+"""Where an answer stands that a person gave."""
+NONE = "none"
+
+
+class Fact(Document):
+    """One thing that a file says.
+
+    Parameters
+    ----------
+    what
+        Of what it is, in words.
+    value
+        As a scenario would write it, with its unit; ``None`` where nobody said it yet.
+    place
+        File and line.
+    key
+        Name by which it is given in ``--set KEY=VALUE``; empty where it cannot be.
+    """
+
+    what: str
+    value: str | None
+    place: str = Field(alias="from")
+    key: str = Field(default="", exclude_if=lambda key: not key)
+
+
+class Facts(Document):
+    """All facts of an import: the JSON of ``nona import --json``."""
+
+    read: tuple[Fact, ...]
+    assumed: tuple[Fact, ...]
+    not_used: tuple[Fact, ...]
+    asked: tuple[Fact, ...]
+
+
+def fact(what: str, value: str | None, place: str, key: str = "") -> Fact:
+    """Return a fact; its place is called ``from`` in JSON."""
+    return Fact.model_validate({"what": what, "value": value, "from": place, "key": key})
+
+
+def text_of(value: float | str, kind: Kind) -> str:
+    """Return a value as a scenario writes it.
+
+    >>> text_of(0.00792, "time"), text_of(4_915_200, "size"), text_of(8.0, "count"), text_of("x", "text")
+    ('7.92 ms', '4.9152 MB', '8', 'x')
+    """
+    if isinstance(value, str):
+        return value
+    if kind == "count" or kind == "text":
+        return f"{value:.12g}"
+    rounded = float(f"{value:.6g}")  # six digits are what these files have
+    return str(quantity_text(value if kind == "size" else rounded, kind))
+
+
+@dataclass
+class Ledger:
+    """Collects the facts of one import while its files are read.
+
+    ``answers`` are what a person said, by key: a question that has one is no question, and stands among what
+    was read.
+    """
+
+    answers: Mapping[str, str] = field(default_factory=dict)
+    _read: list[Fact] = field(default_factory=list)
+    _assumed: list[Fact] = field(default_factory=list)
+    _not_used: list[Fact] = field(default_factory=list)
+    _asked: dict[str, Fact] = field(default_factory=dict)
+    _keys: set[str] = field(default_factory=set)
+    _given: set[str] = field(default_factory=set)
+
+    def read(self, what: str, value: float | str, place: str, kind: Kind = "text") -> None:
+        """Note what a file says."""
+        self._add(self._read, fact(what, text_of(value, kind), place))
+
+    def not_used(self, what: str, value: float | str, place: str, kind: Kind = "text") -> None:
+        """Note what a file says and the scenario has no place for."""
+        self._add(self._not_used, fact(what, text_of(value, kind), place))
+
+    def assume(
+        self, what: str, value: float | str, place: str, kind: Kind = "text", key: str = ""
+    ) -> float | str:
+        """Return what a person said under ``key``, else the value, which is noted as assumed."""
+        given = self._answer(key, what, kind) if key else None
+        if given is not None:
+            return given
+        self._add(self._assumed, fact(what, text_of(value, kind), place, key))
+        return value
+
+    def ask(
+        self, key: str, what: str, place: str, kind: Kind = "text", hint: float | str | None = None
+    ) -> float | str | None:
+        """Return the answer; ``None``, and the question is noted, where nobody gave one.
+
+        ``hint`` is what to answer most likely.
+        """
+        given = self._answer(key, what, kind)
+        if given is None and key not in self._asked:
+            value = None if hint is None else text_of(hint, kind)
+            self._asked[key] = fact(what, value, place, key)
+        return given
+
+    def number(self, key: str, what: str, place: str, kind: Kind, hint: float | None = None) -> float | None:
+        """Ask for a number."""
+        answer = self.ask(key, what, place, kind, hint)
+        return answer if isinstance(answer, float) else None
+
+    def dropped(self, key: str) -> bool:
+        """Return whether a person answered ``none``: there is no such thing."""
+        self._keys.add(key)
+        return self.answers.get(key) == NONE
+
+    def facts(self) -> Facts:
+        """Return all facts.
+
+        Raises ``DeploymentError`` for an answer to a question that nobody asks.
+        """
+        known = sorted(self._keys)
+        for key in self.answers:
+            if key not in self._keys:
+                raise DeploymentError(
+                    f"--set {key[:80]}: nothing is asked by this name; {instead(key, known)}."
+                    if known
+                    else f"--set {key[:80]}: nothing is asked; leave it out."
+                )
+        return Facts(
+            read=tuple(self._read),
+            assumed=tuple(self._assumed),
+            not_used=tuple(self._not_used),
+            asked=tuple(self._asked.values()),
+        )
+
+    def _answer(self, key: str, what: str, kind: Kind) -> float | str | None:
+        self._keys.add(key)
+        text = self.answers.get(key)
+        if text is None:
+            return None
+        value = _parsed(key, text, kind)
+        if key not in self._given:
+            self._given.add(key)
+            self.read(what, value, f"{GIVEN} {key}", kind)
+        return value
+
+    def _add(self, facts: list[Fact], fact: Fact) -> None:
+        if len(facts) >= MOST_FACTS:
+            raise DeploymentError(
+                f"{fact.place}: more than {MOST_FACTS:,} facts; give fewer files at a time."
+            )
+        facts.append(fact)
+
+
+def _parsed(key: str, text: str, kind: Kind) -> float | str:
+    if kind == "text":
+        return text
+    try:
+        if kind != "count":
+            return parse_quantity(text, kind)
+        number = float(text)
+        if number != int(number) or not 0 < number <= 1e9:
+            raise ValueError(f"{text[:40]!r} is not a whole number; write digits only")
+        return number
+    except (ValueError, OverflowError) as error:
+        raise DeploymentError(f"--set {key}: {error}.") from None

@@ -1,0 +1,216 @@
+"""Files of what runs, read into a scenario: each told by its content, all joined, questions named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+import yaml
+
+from nona.core.errors import DeploymentError, GraphError
+from nona.deployment.ensembles import stage_graph
+from nona.deployment.facts import Facts, Ledger
+from nona.deployment.files import GivenFile
+from nona.deployment.found import Batching, Found, Stage, StageGraph
+from nona.deployment.joining import join
+from nona.deployment.kinds import Kind, Told, told
+from nona.deployment.nodes import node_servers
+from nona.deployment.smi import smi_servers
+from nona.deployment.triton import TritonModel, repository
+from nona.models.graph.guard import GuardedWorker
+from nona.models.graph.model import MissingDimensions, ModelGraph
+from nona.models.graph.readers import read_model
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A scenario as it was found.
+
+    Parameters
+    ----------
+    facts
+        What was read, assumed, not used and asked.
+    data
+        The scenario's data; where something is asked it has what a scenario's reader refuses.
+    files
+        Files that the scenario names.
+    sources
+        Names of the files that were read.
+    """
+
+    facts: Facts
+    data: Mapping[str, Any]
+    files: Mapping[str, bytes]
+    sources: tuple[str, ...]
+
+    @property
+    def whole(self) -> bool:
+        """True where nothing is asked and there is something to run."""
+        return not self.facts.asked and bool(self.data["cluster"]["servers"])
+
+    @property
+    def text(self) -> str:
+        """The scenario as YAML; questions stand at its top."""
+        lines = [f"# Read from {', '.join(self.sources[:10])}{' …' if len(self.sources) > 10 else ''}"]
+        if self.facts.asked:
+            lines.append(
+                "# Still asked; give each where it stands below, or import again with --set KEY=VALUE:"
+            )
+        lines += [
+            f"#   {fact.key}: {fact.what}{f' (perhaps {fact.value})' if fact.value else ''} [{fact.place}]"
+            for fact in self.facts.asked
+        ]
+        body = yaml.safe_dump(dict(self.data), sort_keys=False, allow_unicode=True, width=100)
+        return "\n".join([*lines, body])
+
+
+def import_files(files: Sequence[GivenFile], answers: Mapping[str, str] | None = None) -> Imported:
+    """Return the scenario of what the files describe.
+
+    ``answers``: by key, what a person said to questions of an earlier import of the same files.
+
+    Raises ``DeploymentError`` in one line, with file and place, for a file that cannot be read, and where
+    none of the files is of a known kind.
+    """
+    ledger = Ledger(dict(answers or {}))
+    all_told = [told(file) for file in files]
+    by_kind: dict[Kind, list[Told]] = {}
+    for one in all_told:
+        by_kind.setdefault(one.kind, []).append(one)
+    known = [t for t in all_told if t.kind not in ("other", "onnx")]
+    if not known and "onnx" not in by_kind:
+        names = ", ".join(f.name for f in files[:5]) or "nothing"
+        raise DeploymentError(
+            f"{names}: no file of a known kind; give a Triton repository, nodes, a vLLM command, scrapes of "
+            "Prometheus, a load test, a profile, or KServe's objects."
+        )
+    found, graphs = _triton(files, ledger)
+    for nodes in by_kind.get("nodes", []):
+        found += node_servers(nodes.tree, ledger)
+    smi = [(t.kind, t.file) for t in all_told if t.kind.startswith("smi-")]
+    if smi:
+        found += smi_servers(smi, ledger)
+    joined = join(found, graphs, {}, ledger)
+    return Imported(ledger.facts(), joined.scenario, joined.files, tuple(t.file.name for t in known))
+
+
+def _triton(files: Sequence[GivenFile], ledger: Ledger) -> tuple[Found, dict[str, ModelGraph]]:
+    """Return the graphs of a repository's roots: the models that no step names."""
+    models = repository(files, ledger)
+    if not models:
+        return Found(), {}
+    stepped = {step.model for m in models.values() for step in m.steps}
+    roots = sorted(
+        (m for m in models.values() if m.name not in stepped and not m.sequences),
+        key=lambda m: (not m.steps, m.name),
+    )
+    roots = roots or [m for m in models.values() if m.steps]  # a circle, which is refused with its way
+    roots = [m for m in roots if not ledger.dropped(f"{m.name}.rate")]
+    used = _reached(roots, models)
+    graphs = _onnx_graphs(used, files, ledger)
+    sizes = {name: _outputs(graph) for name, graph in graphs.items()}
+    stage_graphs = []
+    for root in roots:
+        graph = stage_graph(root, models, sizes, ledger)
+        if root.calls is not None:
+            graph = _with_calls(graph, root, models, sizes, ledger)
+        stage_graphs.append(graph)
+    modelled = [m for m in used if any(name in graphs for name in m.onnx.values())]
+    precisions = {m.precision for m in modelled}
+    return Found(
+        graphs=tuple(stage_graphs),
+        precision=precisions.pop() if len(precisions) == 1 else "",
+        stack="" if not modelled else "tensorrt" if all(m.accelerated for m in modelled) else "onnxruntime",
+    ), graphs
+
+
+def _reached(roots: Sequence[TritonModel], models: Mapping[str, TritonModel]) -> list[TritonModel]:
+    reached: dict[str, TritonModel] = {}
+    left = list(roots)
+    while left:
+        model = left.pop()
+        if model.name in reached:
+            continue
+        reached[model.name] = model
+        left += [models[s.model] for s in model.steps if s.model in models]
+        left += [models[name] for name in model.calls or () if name in models]
+    return list(reached.values())
+
+
+def _with_calls(
+    graph: StageGraph,
+    root: TritonModel,
+    models: Mapping[str, TritonModel],
+    sizes: Mapping[str, Mapping[str, float]],
+    ledger: Ledger,
+) -> StageGraph:
+    """Return the graph of a model whose code calls others: one after the other, as a person says."""
+    hint = ", ".join(root.calls or ()) or None
+    answer = ledger.ask(
+        f"{root.name}.calls",
+        f"models that the code of {root.name} calls, one after the other: its graph is code (none: no other)",
+        root.place, hint=hint,
+    )  # fmt: skip
+    names = [n.strip() for n in str(answer or "").split(",") if n.strip() and n.strip() != "none"]
+    stages, transfers = list(graph.stages), list(graph.transfers)
+    for name in names:
+        if name not in models or name == root.name:
+            raise DeploymentError(
+                f"--set {root.name}.calls: {name[:60]!r} is no other model of the repository."
+            )
+        inner = stage_graph(models[name], models, sizes, ledger)
+        stages += [s for s in inner.stages if s.name not in {t.name for t in stages}]
+        transfers += inner.transfers
+    return StageGraph(graph.name, tuple(stages), tuple(transfers), graph.place)
+
+
+def _onnx_graphs(
+    models: Sequence[TritonModel], files: Sequence[GivenFile], ledger: Ledger
+) -> dict[str, ModelGraph]:
+    """Return the graphs of the models' ONNX files, read in a guarded process; damaged ones are named."""
+    data = {f.name: f.data for f in files}
+    graphs: dict[str, ModelGraph] = {}
+    with GuardedWorker() as worker:
+        for model in models:
+            for name in model.onnx.values():
+                graph = _onnx_graph(model, name, data[name], worker, ledger)
+                if graph is not None:
+                    graphs[name] = graph
+    return graphs
+
+
+def _onnx_graph(
+    model: TritonModel, name: str, data: bytes, worker: GuardedWorker, ledger: Ledger
+) -> ModelGraph | None:
+    symbols: dict[str, int] = {}
+    for _ in range(2):
+        try:
+            return read_model(data, PurePosixPath(name).name, symbols=symbols, worker=worker)
+        except MissingDimensions as question:
+            for i, symbol in enumerate(question.names):
+                batch = i == 0 and model.batching.max_batch > 1
+                size = 1.0 if batch else ledger.number(
+                    f"{model.name}.{symbol}", f"size of the dimension {symbol} of {model.name}", f"{name}:1",
+                    "count",
+                )  # fmt: skip
+                if size is None:
+                    return None
+                symbols[symbol] = int(size)
+        except GraphError as error:
+            ledger.not_used(f"{model.name}: its graph", str(error), f"{name}:1")
+            return None
+    return None
+
+
+def _outputs(graph: ModelGraph) -> dict[str, float]:
+    """Return the bytes of the tensors that no operator of a graph reads."""
+    read = {tensor for operator in graph.operators for tensor in operator.inputs}
+    made = [tensor for operator in graph.operators for tensor in operator.outputs if tensor not in read]
+    return {name: graph.tensors[name].size_bytes for name in made if name in graph.tensors}
+
+
+def plain_graph(name: str, place: str, batching: Batching | None = None) -> StageGraph:
+    """Return the graph of a service that is one task."""
+    return StageGraph(name, (Stage(name, name, place, batching=batching),), (), place)

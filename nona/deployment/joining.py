@@ -1,0 +1,313 @@
+"""All that was found, joined by the names of models and GPUs into the data of a scenario and its model files.
+
+What nobody said stands there as ``asked: KEY``, which the reader of a scenario refuses by its place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nona.core.errors import DeploymentError
+from nona.core.units import parse_quantity
+from nona.deployment.ensembles import batching_settings, batching_text
+from nona.deployment.facts import GIVEN, Kind, Ledger, text_of
+from nona.deployment.found import Batching, Found, FoundServers, FoundTimes, Stage, StageGraph
+from nona.deployment.nodes import known_device
+from nona.models.graph.model import ModelGraph
+from nona.models.graph.node_link import to_node_link
+from nona.scenario.lookup import unused_name
+from nona.scenario.schema import ServerGroupSpec, WorkloadRow
+
+ASKED = "asked: "
+NETWORK = 25e9 / 8
+HAS_STAGES = "stages" in WorkloadRow.model_fields and "instances" in ServerGroupSpec.model_fields
+_BATCH_TIME = re.compile(r"\s*(\d{1,4})\s*:\s*([^,:]{1,40})")
+
+
+def placeholder(value: float | str | None, key: str, kind: Kind) -> Any:
+    """Return a value as a scenario writes it; what asks for it where there is none."""
+    if value is None:
+        return f"{ASKED}{key}"
+    return text_of(value, kind) if isinstance(value, str) or kind not in ("count", "fraction") else value
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The data of a scenario, and the files that it names."""
+
+    scenario: Mapping[str, Any]
+    files: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of the workload, with the data of its model file."""
+
+    graph: StageGraph
+    model: Mapping[str, Any]
+
+
+def join(
+    found: Found, graphs: Mapping[str, ModelGraph], extra: Mapping[str, bytes], ledger: Ledger
+) -> Joined:
+    """Return the scenario of all that was found.
+
+    ``graphs``: of ONNX files, by their names. ``extra``: files that rows name besides models.
+    """
+    kept = [g for g in found.graphs if not ledger.dropped(f"{g.rate_of or g.name}.rate")]
+    servers = found.servers or _asked_servers(kept, found, ledger)
+    files: dict[str, bytes] = dict(extra)
+    workload: list[dict[str, Any]] = []
+    for graph in kept:
+        times = {stage.name: _time(stage, graphs, found.times, ledger) for stage in graph.stages}
+        name = unused_name(f"{graph.name}.json", files)
+        files[name] = _model_file(graph, graphs, times, _device(servers, graph, ledger))
+        workload.append(_row(graph, name, found, servers, ledger))
+    cluster: dict[str, Any] = {"servers": [_group(s, kept, ledger) for s in servers]}
+    if network := _network(servers, ledger):
+        cluster["network"] = network
+    data: dict[str, Any] = {"version": 1, "name": _title(kept), "cluster": cluster}
+    if workload:
+        data["workload"] = workload
+    cost = {k: v for k, v in (("stack", found.stack), ("precision", found.precision)) if v}
+    if cost and graphs:
+        data["cost"] = cost
+    return Joined(data, files)
+
+
+def _title(graphs: Sequence[StageGraph]) -> str:
+    names = ", ".join(dict.fromkeys(g.rate_of or g.name for g in graphs))
+    return f"What runs: {names}"[:200] if names else "What runs"
+
+
+def _asked_servers(graphs: Sequence[StageGraph], found: Found, ledger: Ledger) -> tuple[FoundServers, ...]:
+    """Return one group of servers, asked for, where no file describes the cluster."""
+    if not graphs:
+        return ()
+    pools = [pool for g in graphs for s in g.stages for pool in s.pools]
+    place = graphs[0].place
+    gpus = 1 + max((gpu for pool in pools for gpu in pool.gpus), default=0)
+    gpu = ledger.ask("servers.gpu", "device of the servers, e.g. a100-80gb", place)
+
+    def number(key: str, what: str, value: int) -> int:
+        return int(float(ledger.assume(f"servers: {what}", value, place, "count", f"servers.{key}")))
+
+    name = "" if gpu is None else known_device(str(gpu), f"{GIVEN} servers.gpu")
+    count, gpus = number("count", "how many", 1), number("gpus", "GPUs of each", gpus)
+    return (FoundServers(count, name, gpus, number("vcpus", "vCPUs of each", 16), place),)
+
+
+def _group(servers: FoundServers, graphs: Sequence[StageGraph], ledger: Ledger) -> dict[str, Any]:
+    group: dict[str, Any] = {
+        "count": servers.count,
+        "gpu": servers.gpu or f"{ASKED}servers.gpu",
+        "gpus": servers.gpus,
+        "vcpus": servers.vcpus,
+    }
+    if servers.mig:
+        group["mig"] = servers.mig
+    if servers.mps > 1:
+        group["mps"] = servers.mps
+    most = max(servers.shared, _at_once(graphs) if HAS_STAGES else 1)
+    if most > 1 and not servers.mps:
+        if HAS_STAGES:
+            group["instances"] = {"most": min(most, 64)}
+            ledger.assume(
+                f"{servers.count} × {servers.gpu or 'GPU'}: speed of tasks beside each other",
+                "1, 1/2, 1/3, …: the GPU divides its time", servers.place,
+            )  # fmt: skip
+        else:
+            ledger.not_used(f"{servers.count} × {servers.gpu}: shared by time", servers.shared, servers.place)
+    return group
+
+
+def _at_once(graphs: Sequence[StageGraph]) -> int:
+    """Return the instances on a GPU of all models together."""
+    services = {s.service: _on_each_gpu(s) for g in graphs for s in g.stages if not s.on_cpu}
+    return sum(services.values())
+
+
+def _on_each_gpu(stage: Stage) -> int:
+    """Return the instances on a GPU, the largest number where GPUs differ."""
+    everywhere = sum(p.count for p in stage.pools if not p.on_cpu and not p.gpus)
+    named: dict[int, int] = {}
+    for pool in stage.pools:
+        for gpu in pool.gpus:
+            named[gpu] = named.get(gpu, 0) + pool.count
+    return max(1, everywhere + max(named.values(), default=0))
+
+
+def _network(servers: Sequence[FoundServers], ledger: Ledger) -> dict[str, Any]:
+    """Return the network; none is asked for where there is one server."""
+    if sum(s.count for s in servers) < 2:
+        return {}
+    place = servers[0].place
+    value = ledger.number(
+        "network.capacity", "capacity of the network between servers", place, "bandwidth", NETWORK
+    )
+    return {"capacity": placeholder(value, "network.capacity", "bandwidth")}
+
+
+def _device(servers: Sequence[FoundServers], graph: StageGraph, ledger: Ledger) -> str:
+    """Return the device on which times without one hold: that of the cluster where it has one kind."""
+    kinds = {(s.gpu, s.mig, s.mps) for s in servers if s.gpu}
+    if len(kinds) == 1:
+        (gpu, mig, _) = next(iter(kinds))
+        if not mig:
+            return gpu
+    return "any"
+
+
+def _time(
+    stage: Stage, graphs: Mapping[str, ModelGraph], times: Sequence[FoundTimes], ledger: Ledger
+) -> Mapping[int, float] | None:
+    """Return the seconds of a stage by batch; empty: by the cost model; ``None``: asked."""
+    key = f"{stage.service}.time"
+    mine = [t for t in times if t.service == stage.service]
+    mine = [t for t in mine if t.version == stage.version] or [t for t in mine if not t.version]
+    seconds = {b: s for t in mine for b, s in t.seconds.items()}
+    if stage.onnx in graphs and not seconds:
+        graph = graphs[stage.onnx]
+        ledger.read(f"{stage.service}: time", f"modelled from its graph of {len(graph.operators)} operators",
+                    f"{stage.onnx}:1")  # fmt: skip
+        return {}
+    if 1 in seconds:
+        return seconds
+    known = ", ".join(f"{text_of(s, 'time')} in a batch of {b}" for b, s in sorted(seconds.items()))
+    answer = ledger.ask(
+        key, f"time of {stage.service}{f' ({known} was seen)' if known else ''}: of one query, as 8 ms, or "
+        "by batch, as 1: 5 ms, 8: 12 ms", mine[0].place if mine else stage.place,
+    )  # fmt: skip
+    return None if answer is None else seconds | batch_times(str(answer), key)
+
+
+def batch_times(text: str, key: str) -> dict[int, float]:
+    """Return the seconds by batch that a person writes.
+
+    >>> batch_times("8 ms", "k"), batch_times("1: 5 ms, 8: 12 ms", "k")
+    ({1: 0.008}, {1: 0.005, 8: 0.012})
+    """
+    parts = list(_BATCH_TIME.finditer(text)) if ":" in text else []
+    try:
+        times = {int(m[1]): parse_quantity(m[2].strip(), "time") for m in parts}
+        times = times or {1: parse_quantity(text.strip(), "time")}
+    except ValueError as error:
+        raise DeploymentError(f"{GIVEN} {key}: {error}.") from None
+    if 1 not in times or min(times.values()) <= 0 or min(times) < 1:
+        raise DeploymentError(
+            f"{GIVEN} {key}: the time of one query must be among them; write 1: 5 ms, 8: 12 ms."
+        )
+    return dict(sorted(times.items()))
+
+
+def _model_file(
+    graph: StageGraph,
+    graphs: Mapping[str, ModelGraph],
+    times: Mapping[str, Mapping[int, float] | None],
+    device: str,
+) -> bytes:
+    nodes = []
+    for stage in graph.stages:
+        node: dict[str, Any] = {"id": stage.name, "kind": "Task"}
+        seconds = times[stage.name]
+        if seconds is None:
+            node["compute_ms"] = f"{ASKED}{stage.service}.time"
+        elif seconds:
+            node["compute_ms"] = _ms(seconds[1])
+            if len(seconds) > 1:
+                node["batch_ms"] = {str(b): _ms(s) for b, s in sorted(seconds.items())}
+        else:
+            node["bodies"] = [to_node_link(graphs[stage.onnx])]
+        if stage.on_cpu:
+            node["bound"] = "host"
+        nodes.append(node)
+    edges = [
+        {
+            "source": t.source,
+            "target": t.target,
+            "tensor": t.tensor,
+            "bytes": placeholder(t.size_bytes, f"{graph.name}.{t.tensor.rpartition('/')[2]}.bytes", "count"),
+        }
+        for t in graph.transfers
+    ]
+    own = {"name": graph.name, "format": "json", "device": device}
+    document = {"directed": True, "multigraph": True, "graph": own, "nodes": nodes, "edges": edges}
+    return json.dumps(document, indent=1, ensure_ascii=False).encode()
+
+
+def _ms(seconds: float) -> float:
+    return float(f"{seconds * 1e3:.12g}")
+
+
+def _row(
+    graph: StageGraph, file: str, found: Found, servers: Sequence[FoundServers], ledger: Ledger
+) -> dict[str, Any]:
+    row: dict[str, Any] = {"model": file, "name": graph.name}
+    row |= _traffic(graph, found, ledger)
+    of = graph.rate_of or graph.name
+    if not ledger.dropped(f"{of}.slo"):
+        slo = ledger.number(
+            f"{of}.slo", f"longest completion time of {of} (none: no SLO)", graph.place, "time"
+        )
+        row["slo"] = placeholder(slo, f"{of}.slo", "time")
+    if HAS_STAGES:
+        row |= _stages(graph, servers, ledger)
+    else:
+        row |= _batching(graph, ledger)
+    return row
+
+
+def _traffic(graph: StageGraph, found: Found, ledger: Ledger) -> dict[str, Any]:
+    """Return rate and arrivals of a row, or its users."""
+    of = graph.rate_of or graph.name
+    seen = next((load for load in found.loads if load.service == of), None)
+    if seen is not None and seen.concurrency is not None and HAS_STAGES:
+        return {"concurrency": seen.concurrency}
+    key = f"{of}.rate"
+    if seen is not None and seen.rate is not None:
+        given = ledger.assume(f"{of}: traffic is as it was seen", seen.rate, seen.place, "rate", key)
+        rate: float | None = float(given)
+    else:
+        rate = ledger.number(key, f"mean rate of {of} (none: leave it out)", graph.place, "rate")
+    whole = None if rate is None or graph.share is None else rate * graph.share
+    traffic: dict[str, Any] = {"rate": placeholder(whole, key, "rate")}
+    cv = ledger.assume(f"{of}: CV of the gaps between queries", 1, graph.place, "count", f"{of}.cv")
+    if cv != 1:
+        traffic["arrivals"] = {"process": "gamma", "cv": cv}
+    return traffic
+
+
+def _batching(graph: StageGraph, ledger: Ledger) -> dict[str, Any]:
+    """Return the row's batching where all tasks have the same; else none."""
+    known = {s.batching for s in graph.stages if s.batching is not None}
+    if len(known) == 1 and (settings := batching_settings(next(iter(known)))):
+        return {"batching": settings}
+    for stage in graph.stages:
+        if len(known) > 1 and stage.batching not in (None, Batching()):
+            what = f"{graph.name}: {stage.name}: batching of its own"
+            ledger.not_used(what, batching_text(stage.batching or Batching()), stage.place)
+    return {}
+
+
+def _stages(graph: StageGraph, servers: Sequence[FoundServers], ledger: Ledger) -> dict[str, Any]:
+    """Return instances, processes and batching of each task."""
+    stages: dict[str, Any] = {}
+    for stage in graph.stages:
+        if not stage.pools and stage.batching is None:
+            continue
+        spec: dict[str, Any] = {}
+        if stage.on_cpu:
+            spec["cpu"] = sum(pool.count for pool in stage.pools)
+        elif stage.pools:
+            count = min(_on_each_gpu(stage), 64)
+            spec["instances"] = [{"group": i, "count": count} for i in range(len(servers))]
+            if any(pool.gpus for pool in stage.pools):
+                ledger.assume(f"{graph.name}: {stage.name}: instances", f"{count} on each GPU", stage.place)
+        if stage.batching is not None:
+            spec["batching"] = batching_settings(stage.batching) or "off"
+        stages[stage.name] = spec
+    return {"stages": stages} if stages else {}
