@@ -28,6 +28,11 @@ def import_paths(arguments: ImportOptions) -> None:
     if imported.whole:
         check(imported)
     if arguments.output is not None:
+        if not (imported.data["cluster"]["servers"] or "workload" in imported.data):
+            raise DeploymentError(
+                f"{arguments.output}: these files have neither servers nor traffic: there is no scenario; "
+                "add a repository, nodes, a command or scrapes."
+            )
         _write(imported, arguments.output, arguments.force)
     print(
         json.dumps(imported.facts.to_json(), ensure_ascii=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -17,6 +17,8 @@ MOST_FACTS = 5000
 GIVEN = "--set"
 """Where an answer stands that a person gave."""
 NONE = "none"
+ASKED = "asked: "
+"""Begins what stands in a scenario for a value that is asked, before its key."""
 
 
 class Fact(Document):
@@ -66,6 +68,17 @@ def text_of(value: float | str, kind: Kind) -> str:
         return f"{value:.12g}"
     rounded = float(f"{value:.6g}")  # six digits are what these files have
     return str(quantity_text(value if kind == "size" else rounded, kind))
+
+
+def placeholder(value: float | str | None, key: str, kind: Kind) -> Any:
+    """Return a value as a scenario writes it; what asks for it where there is none.
+
+    >>> placeholder(None, "a.rate", "rate"), placeholder(5.0, "a.rate", "rate")
+    ('asked: a.rate', '5/s')
+    """
+    if value is None:
+        return f"{ASKED}{key}"
+    return text_of(value, kind) if isinstance(value, str) or kind not in ("count", "fraction") else value
 
 
 @dataclass

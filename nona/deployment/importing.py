@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -16,9 +16,15 @@ from nona.deployment.files import GivenFile
 from nona.deployment.found import Batching, Found, Stage, StageGraph
 from nona.deployment.joining import join
 from nona.deployment.kinds import Kind, Told, told
+from nona.deployment.kserve import inference_graph, inference_service, ray_serve
+from nona.deployment.load_tests import aiperf, aiperf_records, model_analyzer, perf_analyzer
+from nona.deployment.located import Tree
 from nona.deployment.nodes import node_servers
+from nona.deployment.profiles import ort_profile, trtexec_layers, trtexec_profile, trtexec_times
+from nona.deployment.prometheus import scrapes
 from nona.deployment.smi import smi_servers
 from nona.deployment.triton import TritonModel, repository
+from nona.deployment.vllm import engines
 from nona.models.graph.guard import GuardedWorker
 from nona.models.graph.model import MissingDimensions, ModelGraph
 from nona.models.graph.readers import read_model
@@ -92,7 +98,13 @@ def import_files(files: Sequence[GivenFile], answers: Mapping[str, str] | None =
     smi = [(t.kind, t.file) for t in all_told if t.kind.startswith("smi-")]
     if smi:
         found += smi_servers(smi, ledger)
-    joined = join(found, graphs, {}, ledger)
+    more, extra = _language(by_kind, ledger)
+    found += more
+    found += _load_tests(by_kind, ledger)
+    found += _profiles(by_kind, ledger)
+    found += _services(by_kind, ledger)
+    found += _alone(found)
+    joined = join(found, graphs, extra, ledger)
     return Imported(ledger.facts(), joined.scenario, joined.files, tuple(t.file.name for t in known))
 
 
@@ -209,6 +221,76 @@ def _outputs(graph: ModelGraph) -> dict[str, float]:
     read = {tensor for operator in graph.operators for tensor in operator.inputs}
     made = [tensor for operator in graph.operators for tensor in operator.outputs if tensor not in read]
     return {name: graph.tensors[name].size_bytes for name in made if name in graph.tensors}
+
+
+def _language(by_kind: Mapping[Kind, list[Told]], ledger: Ledger) -> tuple[Found, dict[str, bytes]]:
+    scripts = [t.file for t in by_kind.get("vllm-command", [])]
+    configs = [t.tree for t in by_kind.get("vllm-config", []) if t.trees]
+    models = [t.file for t in by_kind.get("hf-config", [])]
+    found, files = engines(scripts, configs, models, ledger)
+    whole = Found(engines=tuple(found))
+    for one in by_kind.get("aiperf", []):
+        whole += aiperf(one.tree, ledger)
+    for one in by_kind.get("aiperf-records", []):
+        more, traces = aiperf_records(one.file, ledger)
+        whole, files = whole + more, {**files, **traces}
+    pair = [t.file for t in by_kind.get("prometheus", [])]
+    return (whole + scrapes(pair, ledger) if pair else whole), files
+
+
+def _load_tests(by_kind: Mapping[Kind, list[Told]], ledger: Ledger) -> Found:
+    found = Found()
+    for one in by_kind.get("perf-analyzer", []):
+        found += perf_analyzer(one.file, ledger)
+    for one in by_kind.get("model-analyzer", []):
+        model_analyzer(one.file, ledger)
+    return found
+
+
+def _profiles(by_kind: Mapping[Kind, list[Told]], ledger: Ledger) -> Found:
+    found = Found()
+    for one in by_kind.get("trtexec-times", []):
+        found += trtexec_times(one.tree, ledger)
+    for one in by_kind.get("ray-serve", []):
+        found += ray_serve(one.tree, ledger)
+    for kind, note in _NOTED.items():
+        for one in by_kind.get(kind, []):
+            note(one.tree, ledger)
+    return found
+
+
+_NOTED: Mapping[Kind, Callable[[Tree, Ledger], None]] = {
+    "trtexec-profile": trtexec_profile,
+    "trtexec-layers": trtexec_layers,
+    "ort-profile": ort_profile,
+}
+
+
+def _services(by_kind: Mapping[Kind, list[Told]], ledger: Ledger) -> Found:
+    """Return the graphs of KServe; services that no graph names are graphs of one task."""
+    trees = [tree for one in by_kind.get("kserve", []) for tree in one.trees]
+    services: dict[str, tuple[Batching | None, str]] = {}
+    for tree in trees:
+        if tree.text("kind") == "InferenceService":
+            name, batching = inference_service(tree, ledger)
+            services[name] = (batching, tree.at())
+    found = Found()
+    batchings = {name: batching for name, (batching, _) in services.items() if batching is not None}
+    for tree in trees:
+        if tree.text("kind") == "InferenceGraph":
+            found += inference_graph(tree, batchings, ledger)
+    named = {stage.service for graph in found.graphs for stage in graph.stages}
+    alone = [plain_graph(n, place, b) for n, (b, place) in services.items() if n not in named]
+    return found + Found(graphs=tuple(alone))
+
+
+def _alone(found: Found) -> Found:
+    """Return a graph of one task for each model of which times or traffic were seen and no graph has it."""
+    named = {stage.service for graph in found.graphs for stage in graph.stages}
+    named |= {graph.rate_of or graph.name for graph in found.graphs}
+    seen = {t.service: t.place for t in found.times}
+    seen |= {load.service: load.place for load in found.loads if not (load.tokens or load.trace)}
+    return Found(graphs=tuple(plain_graph(n, place) for n, place in seen.items() if n and n not in named))
 
 
 def plain_graph(name: str, place: str, batching: Batching | None = None) -> StageGraph:

@@ -13,8 +13,9 @@ from typing import Any
 
 from nona.core.errors import DeploymentError
 from nona.core.units import parse_quantity
+from nona.deployment.engines import engine_parts
 from nona.deployment.ensembles import batching_settings, batching_text
-from nona.deployment.facts import GIVEN, Kind, Ledger, text_of
+from nona.deployment.facts import ASKED, GIVEN, Ledger, placeholder, text_of
 from nona.deployment.found import Batching, Found, FoundServers, FoundTimes, Stage, StageGraph
 from nona.deployment.nodes import known_device
 from nona.models.graph.model import ModelGraph
@@ -22,17 +23,9 @@ from nona.models.graph.node_link import to_node_link
 from nona.scenario.lookup import unused_name
 from nona.scenario.schema import ServerGroupSpec, WorkloadRow
 
-ASKED = "asked: "
 NETWORK = 25e9 / 8
 HAS_STAGES = "stages" in WorkloadRow.model_fields and "instances" in ServerGroupSpec.model_fields
 _BATCH_TIME = re.compile(r"\s*(\d{1,4})\s*:\s*([^,:]{1,40})")
-
-
-def placeholder(value: float | str | None, key: str, kind: Kind) -> Any:
-    """Return a value as a scenario writes it; what asks for it where there is none."""
-    if value is None:
-        return f"{ASKED}{key}"
-    return text_of(value, kind) if isinstance(value, str) or kind not in ("count", "fraction") else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +60,26 @@ def join(
         name = unused_name(f"{graph.name}.json", files)
         files[name] = _model_file(graph, graphs, times, _device(servers, graph, ledger))
         workload.append(_row(graph, name, found, servers, ledger))
-    cluster: dict[str, Any] = {"servers": [_group(s, kept, ledger) for s in servers]}
-    if network := _network(servers, ledger):
+    groups = [_group(s, kept, ledger) for s in servers]
+    engines = engine_parts(found, bool(kept), ledger)
+    groups = engines.groups_with(groups)
+    workload += engines.rows
+    cluster: dict[str, Any] = {"servers": groups}
+    if network := _network(groups, servers[0].place if servers else engines.place, ledger):
         cluster["network"] = network
-    data: dict[str, Any] = {"version": 1, "name": _title(kept), "cluster": cluster}
+    data: dict[str, Any] = {"version": 1, "name": _title(kept, engines.names), "cluster": cluster}
     if workload:
         data["workload"] = workload
-    cost = {k: v for k, v in (("stack", found.stack), ("precision", found.precision)) if v}
-    if cost and graphs:
+    cost = {k: v for k, v in (("stack", found.stack), ("precision", found.precision)) if v and graphs}
+    if engines.precision:
+        cost = {"precision": engines.precision}
+    if cost:
         data["cost"] = cost
     return Joined(data, files)
 
 
-def _title(graphs: Sequence[StageGraph]) -> str:
-    names = ", ".join(dict.fromkeys(g.rate_of or g.name for g in graphs))
+def _title(graphs: Sequence[StageGraph], engines: Sequence[str]) -> str:
+    names = ", ".join(dict.fromkeys((*(g.rate_of or g.name for g in graphs), *engines)))
     return f"What runs: {names}"[:200] if names else "What runs"
 
 
@@ -141,11 +140,10 @@ def _on_each_gpu(stage: Stage) -> int:
     return max(1, everywhere + max(named.values(), default=0))
 
 
-def _network(servers: Sequence[FoundServers], ledger: Ledger) -> dict[str, Any]:
+def _network(groups: Sequence[Mapping[str, Any]], place: str, ledger: Ledger) -> dict[str, Any]:
     """Return the network; none is asked for where there is one server."""
-    if sum(s.count for s in servers) < 2:
+    if sum(group["count"] for group in groups) < 2:
         return {}
-    place = servers[0].place
     value = ledger.number(
         "network.capacity", "capacity of the network between servers", place, "bandwidth", NETWORK
     )
@@ -284,10 +282,11 @@ def _traffic(graph: StageGraph, found: Found, ledger: Ledger) -> dict[str, Any]:
 def _batching(graph: StageGraph, ledger: Ledger) -> dict[str, Any]:
     """Return the row's batching where all tasks have the same; else none."""
     known = {s.batching for s in graph.stages if s.batching is not None}
-    if len(known) == 1 and (settings := batching_settings(next(iter(known)))):
+    together = all(s.batching is not None for s in graph.stages)
+    if len(known) == 1 and together and (settings := batching_settings(next(iter(known)))):
         return {"batching": settings}
     for stage in graph.stages:
-        if len(known) > 1 and stage.batching not in (None, Batching()):
+        if stage.batching not in (None, Batching()):
             what = f"{graph.name}: {stage.name}: batching of its own"
             ledger.not_used(what, batching_text(stage.batching or Batching()), stage.place)
     return {}

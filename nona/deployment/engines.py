@@ -1,0 +1,171 @@
+"""Engines of language models, joined with servers, loads and KV blocks: groups and rows of a scenario."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nona.deployment.facts import ASKED, GIVEN, Ledger, placeholder
+from nona.deployment.found import Found, FoundEngine, FoundLoad
+from nona.deployment.nodes import known_device
+from nona.language.models import language_models
+
+
+@dataclass(frozen=True, slots=True)
+class EngineParts:
+    """What engines are in a scenario.
+
+    ``groups``: of their own; ``shared``: settings of the engine on the servers that were found, if there is
+    one for them; ``rows``: requests.
+    """
+
+    groups: tuple[dict[str, Any], ...] = ()
+    shared: Mapping[str, Any] | None = None
+    tp: int = 1
+    rows: tuple[dict[str, Any], ...] = ()
+    names: tuple[str, ...] = ()
+    precision: str = ""
+    place: str = ""
+
+    def groups_with(self, found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the groups of servers: those found, with the engine where it fits, and those of engines."""
+        if self.shared is None:
+            return [*found, *self.groups]
+        return [
+            group if "mig" in group or "mps" in group or group["gpus"] % self.tp
+            else {**{k: v for k, v in group.items() if k != "instances"}, "engine": dict(self.shared)}
+            for group in found
+        ]  # fmt: skip
+
+
+def engine_parts(found: Found, others: bool, ledger: Ledger) -> EngineParts:
+    """Return the engines that were found, and the requests to them; ``others``: tasks need servers too."""
+    loads = [load for load in found.loads if load.tokens or load.trace]
+    engines = list(found.engines) or [_engine_of(load, ledger) for load in loads]
+    if not engines:
+        return EngineParts()
+    whole = [s for s in found.servers if not s.mig and not s.mps]
+    names = [_unlike(e.model, [x.model for x in engines[:i]]) for i, e in enumerate(engines)]
+    settings = [_settings(e, engines, found, ledger) for e in engines]
+    tp = _tp(engines[0])
+    shared = len(engines) == 1 and not others and any(s.gpus % tp == 0 for s in whole)
+    groups = () if shared else tuple(
+        _group(name, engine, own, whole[0].gpu if whole else "", ledger)
+        for name, engine, own in zip(names, engines, settings, strict=True)
+    )  # fmt: skip
+    rows, labels = [], list[str]()
+    for engine in engines:
+        if engine.model not in labels and not ledger.dropped(f"{engine.model}.rate"):
+            labels.append(engine.model)
+            rows.append(_row(engine, loads, ledger))
+    plain = [e for e in engines if not e.model.endswith(".json")]
+    precision = "fp8" if plain and all(e.precision == "fp8" for e in plain) else ""
+    return EngineParts(
+        groups, settings[0] if shared else None, tp, tuple(rows), tuple(labels), precision, engines[0].place
+    )
+
+
+def _tp(engine: FoundEngine) -> int:
+    tp = engine.settings.get("tp", 1)
+    return tp if isinstance(tp, int) else 1
+
+
+def _unlike(name: str, before: Sequence[str]) -> str:
+    return name if name not in before else f"{name}#{before.count(name) + 1}"
+
+
+def _engine_of(load: FoundLoad, ledger: Ledger) -> FoundEngine:
+    """Return an engine with the usual settings for requests that were seen."""
+    known = like(load.service)
+    if not known:
+        answer = ledger.ask(f"{load.service}.llm", f"known language model that {load.service} is", load.place)
+        known = str(answer) if answer is not None else f"{ASKED}{load.service}.llm"
+    ledger.assume(f"{load.service}: engine", f"one of {known} with the usual settings", load.place)
+    return FoundEngine(known, {}, load.place)
+
+
+def like(name: str) -> str:
+    """Return the known language model with all its words in a name; empty where there is none.
+
+    >>> like("meta-llama/Llama-3.1-8B-Instruct"), like("mine")
+    ('llama-3.1-8b', '')
+    """
+    words = set(re.split(r"[-_/ ]+", name.lower()))
+    known = [k for k in language_models() if set(k.split("-")) <= words]
+    return max(known, key=len, default="")
+
+
+def _settings(
+    engine: FoundEngine, engines: Sequence[FoundEngine], found: Found, ledger: Ledger
+) -> dict[str, Any]:
+    settings = dict(engine.settings)
+    role = settings.get("role", "both")
+    partner = {"prefill": "decode", "decode": "prefill"}.get(str(role))
+    if partner and not any(e.settings.get("role") == partner and e.model == engine.model for e in engines):
+        ledger.not_used(
+            f"{engine.model}: role",
+            f"{role}: no engine of the role {partner} is among the files",
+            engine.place,
+        )
+        del settings["role"]
+    if len({e.model for e in engines}) > 1:
+        settings["model"] = engine.model
+    blocks = [n for name, n in found.blocks.items() if name == engine.model or like(name) == engine.model]
+    if not blocks and len(engines) == 1:
+        blocks = list(found.blocks.values())
+    if blocks and "blocks" not in settings:
+        settings["blocks"] = blocks[0]
+    return settings
+
+
+def _group(
+    name: str, engine: FoundEngine, settings: Mapping[str, Any], hint: str, ledger: Ledger
+) -> dict[str, Any]:
+    key = f"{name}.gpu"
+    gpu: str | None = engine.gpu or None
+    if gpu is None:
+        answer = ledger.ask(key, f"device of the GPUs of {name}", engine.place, hint=hint or None)
+        gpu = None if answer is None else known_device(str(answer), f"{GIVEN} {key}")
+    count = engine.count
+    if count is None:
+        count = int(float(ledger.assume(f"{name}: engines", 1, engine.place, "count", f"{name}.count")))
+    tp = _tp(engine)
+    return {"count": count, "gpu": placeholder(gpu, key, "text"), "gpus": tp, "engine": dict(settings)}
+
+
+def _row(engine: FoundEngine, loads: Sequence[FoundLoad], ledger: Ledger) -> dict[str, Any]:
+    model = engine.model
+    load = next((x for x in loads if x.service == model or like(x.service) == model), None)
+    load = load or (loads[0] if len(loads) == 1 else None)
+    llm: dict[str, Any] = {"model": model}
+    row: dict[str, Any] = {"name": model.removesuffix(".json"), "llm": llm}
+    if load is not None and load.trace:
+        return row | {"llm": llm | {"trace": load.trace}}
+    llm["tokens"] = {key: _length(key, model, engine.place, load, ledger) for key in ("input", "output")}
+    if load is not None and load.concurrency is not None:
+        return row | {"concurrency": load.concurrency}
+    key = f"{model}.rate"
+    if load is not None and load.rate is not None:
+        given = ledger.assume(f"{model}: traffic is as it was seen", load.rate, load.place, "rate", key)
+        return row | {"rate": placeholder(given, key, "rate")}
+    rate = ledger.number(key, f"requests to {model} (none: leave them out)", engine.place, "rate")
+    return row | {"rate": placeholder(rate, key, "rate")}
+
+
+def _length(which: str, model: str, place: str, load: FoundLoad | None, ledger: Ledger) -> Any:
+    """Return the tokens of prompts or answers; numbers alone are all alike."""
+    mean = load.tokens.get(which) if load else None
+    if load is None or mean is None:
+        key = f"{model}.{which}"
+        value = ledger.number(key, f"mean {which} tokens of a request to {model}", place, "count")
+        return f"{ASKED}{key}" if value is None else int(value)
+    cv = load.tokens.get(f"{which}_cv")
+    if cv is None:
+        cv = float(
+            ledger.assume(f"{model}: CV of {which} tokens", 1, load.place, "count", f"{model}.{which}_cv")
+        )
+    if not cv:
+        return max(1, round(mean))
+    return {"mean": float(f"{max(1.0, mean):.6g}"), "cv": float(f"{cv:.3g}")}
