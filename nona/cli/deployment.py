@@ -9,14 +9,16 @@ from pathlib import Path
 
 from click.exceptions import Exit
 
-from nona.cli.commands.deployment import ImportOptions
+from nona.cli.commands.deployment import ExportOptions, ImportOptions
 from nona.core.errors import DeploymentError
 from nona.core.output_files import check_places, write_bytes
 from nona.deployment.facts import Facts
 from nona.deployment.files import given_files
 from nona.deployment.importing import Imported, import_files
+from nona.deployment.writing import Standing
 from nona.scenario.lookup import Sources
 from nona.scenario.opening import open_bytes
+from nona.scenario.schema import Scenario
 
 OPEN = 2
 """Exit status while something is asked."""
@@ -64,6 +66,24 @@ def write_files(files: Mapping[Path, bytes], force: bool) -> None:
     check_places(*files)
     for path, data in files.items():
         write_bytes(path, data)
+
+
+def export_files(arguments: ExportOptions, scenario: Scenario, sources: Sources) -> None:
+    """Write a scenario as files of those who deploy it."""
+    from nona.deployment.exporting import files_of
+    from nona.deployment.standing import standing_of
+
+    files_of(Standing(scenario, ""), arguments.form)  # what cannot be written is refused before it is judged
+    standing = standing_of(scenario, sources, arguments.plan_option, arguments.anyway)
+    folder = arguments.output
+    files = {folder / name: text.encode() for name, text in files_of(standing, arguments.form).items()}
+    for path in files:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DeploymentError(f"{path.parent}: {error.strerror}; choose another folder.") from None
+    write_files(files, arguments.force)
+    print("\n".join([*standing.lines, *(f"  {path}" for path in files)]))
 
 
 _TITLES = {"read": "Read", "assumed": "Assumed", "not_used": "Not used", "asked": "Asked"}

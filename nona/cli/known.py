@@ -89,6 +89,7 @@ WAY = Name("way of sharing", _choices("serverless.sharing.mode"), unchecked, lis
 ENGINE = Name("Engine", _engines, listed=True)
 STACK = Name("stack", _choices("cost.stack"), unchecked, listed=True)
 PRECISION = Name("precision", _choices("cost.precision"), unchecked, listed=True)
+FORM = Name("form", _names("nona.deployment.exporting:FORMS"), listed=True)
 OBJECTIVE = Name("objective", _choices("objective"), unchecked, listed=True)
 SURVIVED = Name("failure", _choices("plan.survive"), unchecked, listed=True)
 MAPPED = Name("scenario", _names("evidence.prediction_map:SYSTEMS"), unchecked)

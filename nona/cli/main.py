@@ -91,6 +91,7 @@ COMMANDS = (
     *(_made(load(place)) for family in families() for place in family.commands),
     made_by(scenarios.BundleOptions),
     made_by(deployment.ImportOptions),
+    made_by(deployment.ExportOptions),
     saved.saved,
     studies.study,
     made_by(models.SchedulersOptions),

@@ -50,7 +50,12 @@ def engine_parts(found: Found, others: bool, ledger: Ledger) -> EngineParts:
     names = [_unlike(e.model, [x.model for x in engines[:i]]) for i, e in enumerate(engines)]
     settings = [_settings(e, engines, found, ledger) for e in engines]
     tp = _tp(engines[0])
-    shared = len(engines) == 1 and not others and any(s.gpus % tp == 0 for s in whole)
+    shared = (
+        len(engines) == 1
+        and not others
+        and engines[0].servers is None
+        and any(s.gpus % tp == 0 for s in whole)
+    )
     groups = () if shared else tuple(
         _group(name, engine, own, whole[0].gpu if whole else "", ledger)
         for name, engine, own in zip(names, engines, settings, strict=True)
@@ -123,6 +128,14 @@ def _settings(
 def _group(
     name: str, engine: FoundEngine, settings: Mapping[str, Any], hint: str, ledger: Ledger
 ) -> dict[str, Any]:
+    if (own := engine.servers) is not None:
+        placed = {
+            "count": own.count,
+            "gpu": own.gpu or f"{ASKED}{name}.gpu",
+            "gpus": own.gpus,
+            "vcpus": own.vcpus,
+        }
+        return placed | {"engine": dict(settings)}
     key = f"{name}.gpu"
     gpu: str | None = engine.gpu or None
     if gpu is None:

@@ -131,6 +131,7 @@ class FoundEngine:
     gpu: str = ""
     count: int | None = None
     precision: str = ""
+    servers: FoundServers | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from nona.deployment.prometheus import scrapes
 from nona.deployment.smi import smi_servers
 from nona.deployment.triton import TritonModel, repository
 from nona.deployment.vllm import engines
+from nona.deployment.workloads import workloads
 from nona.models.graph.guard import GuardedWorker
 from nona.models.graph.model import MissingDimensions, ModelGraph
 from nona.models.graph.readers import read_model
@@ -234,6 +235,9 @@ def _language(by_kind: Mapping[Kind, list[Told]], ledger: Ledger) -> tuple[Found
     for one in by_kind.get("aiperf-records", []):
         more, traces = aiperf_records(one.file, ledger)
         whole, files = whole + more, {**files, **traces}
+    deployments = [tree for t in by_kind.get("workloads", []) for tree in t.trees]
+    more, configs_of = workloads(deployments, models, ledger)
+    whole, files = whole + more, files | configs_of
     pair = [t.file for t in by_kind.get("prometheus", [])]
     return (whole + scrapes(pair, ledger) if pair else whole), files
 

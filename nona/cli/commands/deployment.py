@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nona.cli.declared import FILE, JSON, argument, command, option
-from nona.cli.parameters import ASSIGNED
+from nona.cli import known
+from nona.cli.declared import FILE, JSON, SCENARIO, argument, command, option
+from nona.cli.parameters import ASSIGNED, Whole
 
 
 @command(
@@ -31,3 +32,26 @@ class ImportOptions:
     )
     force: bool = option("overwrite files that exist")
     json: bool = JSON
+
+
+@command(
+    "export",
+    "write a scenario, or an option of its plan, as files of Triton, Kubernetes, GPU sharing, alerts",
+    "nona.cli.deployment:export_files",
+    opens=True,
+)
+class ExportOptions:
+    """``nona export``."""
+
+    scenario: str = SCENARIO
+    form: str = option("what to write", known.FORM, flags=("--as",), required=True)
+    output: Path = option(
+        "folder to write into", FILE, required=True, metavar="DIR", flags=("-o", "--output")
+    )
+    plan_option: int | None = option(
+        "option of the plan, counted from 1 in the order of its options (default: the cluster as it is)",
+        Whole(min=1),
+        flags=("--option",),
+    )
+    anyway: bool = option("write it whatever the verdict; without it only what keeps its targets is written")
+    force: bool = option("overwrite files that exist")
