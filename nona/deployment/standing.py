@@ -29,6 +29,7 @@ def standing_of(scenario: Scenario, sources: Sources, option: int | None, anyway
             f"Scenario {scenario.name!r}{f', option {option}' if option else ''}: the verdict is "
             f"{standing.verdict!r}, and what does not keep its targets is not written; change it, or add "
             "--anyway."
+        )
     return standing
 
 
