@@ -67,9 +67,14 @@ _TEXTS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("vllm-command", re.compile(r"\bvllm\s+serve\b|vllm\.entrypoints\.")),
     ("prometheus", _PROMETHEUS),
 )
-_VLLM_KEYS = re.compile(
-    r"(?:max|tensor|pipeline|gpu|enable|kv|block|served|speculative|quantization|dtype|port|host|no)[-_]?"
-)
+_VLLM_KEYS = frozenset(
+    {
+        "max-num-seqs", "max-model-len", "max-num-batched-tokens", "tensor-parallel-size",
+        "gpu-memory-utilization", "kv-cache-dtype", "enable-prefix-caching", "no-enable-prefix-caching",
+        "enable-chunked-prefill", "num-gpu-blocks-override", "kv-transfer-config", "speculative-config",
+        "pipeline-parallel-size", "data-parallel-size", "served-model-name", "quantization",
+    }
+)  # fmt: skip
 
 
 def told(file: GivenFile) -> Told:
@@ -152,8 +157,8 @@ def _object_kind(data: Mapping[str, Any]) -> Kind:
 
 
 def _vllm(data: Mapping[str, Any]) -> Kind:
-    keys = [str(key) for key in data]
-    return "vllm-config" if keys and any(_VLLM_KEYS.match(key) for key in keys) else "other"
+    keys = {str(key).replace("_", "-") for key in data}
+    return "vllm-config" if keys & _VLLM_KEYS else "other"
 
 
 def _yaml(file: GivenFile, text: str) -> Told:

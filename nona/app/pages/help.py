@@ -137,6 +137,12 @@ HOW_TO = (
         also="advice, recommendation, remedy, overload",
     ),
     HowTo(
+        "open what I run: a Triton repository, nodes, vLLM, metrics, a load test?",
+        "Drop the files, folders as a ZIP. *What was read* shows each fact with its line, and what is asked.",
+        "imported",
+        also="import, Kubernetes, kubectl, nvidia-smi, Prometheus, KServe, perf_analyzer, AIPerf",
+    ),
+    HowTo(
         "keep, find or share a run?",
         "Page Runs lists finished runs; *Share* makes a file or a link.",
         "runs",

@@ -24,6 +24,12 @@ GROUPS: Mapping[str, tuple[PageEntry, ...]] = MappingProxyType(
         "Inference": _FIRST.pages,
         "More": (
             *(page for family in _OTHERS for page in family.pages),
+            PageEntry(
+                "imported",
+                "What was read",
+                "upload_file",
+                "What do the files of what I run say, and what is still asked?",
+            ),
             PageEntry("runs", "Runs", "bookmarks", "Which runs exist, and how do two runs differ?"),
             PageEntry("evidence", "Evidence", "fact_check", "How accurate are the results?"),
             PageEntry("help", "Help", "menu_book", "How do I do it, and what does a word mean?"),

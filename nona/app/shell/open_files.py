@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from nona.app.models.loading import UPLOAD_ERROR, take_model
+from nona.app.session.imported import take_what_runs, what_runs
 from nona.app.session.opening import OpeningProblems, open_file
 from nona.app.session.page_list import PAGES, page_file
 from nona.app.session.state import AppState
@@ -20,12 +21,13 @@ from nona.core.errors import NonaError
 from nona.core.foreign import MOST_MODEL_BYTES
 from nona.core.registry import load
 from nona.core.text import count_text
+from nona.deployment.files import GivenFile
 from nona.models.graph.registry import READERS
 from nona.scenario.lookup import safe_name
 from nona.scenario.traces import read_trace
 
 MODELS = tuple(suffix for reader in READERS.values() for suffix in reader.suffixes)
-ANY = "Scenario (YAML, JSON), bundle (.nona.zip), models, trace (CSV), kept runs"
+ANY = "Scenario (YAML, JSON), bundle (.nona.zip), models, trace (CSV), kept runs, files of what you run"
 
 TABLES = (".csv", ".tsv", ".trace", ".jsonl")
 
@@ -66,15 +68,24 @@ def take_files(state: AppState, files: Sequence[Any], page: str = "") -> None:
     state.choices.keep(OpeningProblems())
     taken = state.choices.of(Taken).ids
     state.choices.keep(Taken(frozenset(file.file_id for file in files)))
+    runs: list[GivenFile] = []
     for file in files:
         if file.file_id in taken:
             continue
         name = safe_name(file.name)
         try:
-            _take(state, name, file.getvalue(), page)
+            if found := what_runs(name, file.getvalue()):
+                runs += found
+            else:
+                _take(state, name, file.getvalue(), page)
         except NonaError as error:
             state.choices.keep(OpeningProblems.of(name, error))
             return
+    if runs:
+        try:
+            take_what_runs(state, runs)
+        except NonaError as error:
+            state.choices.keep(OpeningProblems.of(safe_name(files[-1].name), error))
 
 
 def _take(state: AppState, name: str, data: bytes, page: str) -> None:

@@ -38,6 +38,7 @@ ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "goodput",
             "statistical efficiency",
         ),
+        "What was read": ("query", "task", "SLO", "batching", "MIG", "MPS", "engine", "KV cache"),
         "Runs": ("version", "replication", "interval"),
         "Evidence": ("JCT", "interval", "provenance"),
     }

@@ -1,0 +1,72 @@
+"""The page of what files of what runs say: questions first, then each fact with file and line."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from nona.app.session.imported import WhatRuns, answer, forget, make_scenario
+from nona.app.session.state import AppState
+from nona.app.shell.open_files import file_field
+from nona.app.widgets.fields import button, plain, show_error
+from nona.app.widgets.results import table
+from nona.core.tables import Column, Table
+from nona.core.text import count_text
+from nona.deployment.facts import Fact
+
+FACTS = Table[tuple[str, Fact]](
+    "",
+    (
+        Column("", lambda row: row[0]),
+        Column("what", lambda row: row[1].what),
+        Column("value", lambda row: row[1].value or ""),
+        Column("from", lambda row: row[1].place),
+    ),
+)
+_PARTS = (("read", "read"), ("assumed", "assumed"), ("not_used", "not used"))
+
+
+def imported_page(state: AppState) -> None:
+    """Show what the files say, what they leave open, and the way on."""
+    runs = state.choices.of(WhatRuns)
+    st.markdown(
+        "Drop what you run here: a Triton repository (as a ZIP), `kubectl get nodes -o json`, a vLLM "
+        "command, two scrapes of Prometheus, a table of perf_analyzer. Files are read as text; nothing runs."
+    )
+    file_field(state, f"imported-files-{len(runs.files)}", "imported")
+    if runs.problem:
+        show_error(runs.problem)
+    if runs.imported is None:
+        return
+    facts = runs.imported.facts
+    if facts.asked:
+        st.subheader(f"{count_text(len(facts.asked), 'question')} left open")
+        _questions(state, facts.asked)
+    with st.container(horizontal=True):
+        button(
+            "Make it the scenario", "imported-make", make_scenario, state, icon="dns", type="primary",
+            disabled=not runs.imported.whole,
+            hint="Once every question is answered. Undo brings your scenario back.",
+        )  # fmt: skip
+        button("Forget these files", "imported-forget", forget, state, icon="delete")
+    st.subheader("What was read")
+    rows = [(title, fact) for part, title in _PARTS for fact in getattr(facts, part)]
+    table(FACTS.fill(rows), "imported-facts", "Each fact with its file and line", name="what_was_read")
+
+
+def _questions(state: AppState, asked: tuple[Fact, ...]) -> None:
+    """Draw a field for each question, with what is likely in it."""
+    with st.grid(2, min_column_width=320):
+        for fact in asked:
+            key = f"imported-answer-{fact.key}"
+            st.text_input(
+                plain(f"{fact.what[:1].upper()}{fact.what[1:]}"),
+                key=key,
+                placeholder=fact.value or "",
+                help=plain(f"{fact.place}; on the command line --set {fact.key}=…"),
+                on_change=_answered,
+                args=(state, fact.key, key),
+            )
+
+
+def _answered(state: AppState, key: str, widget: str) -> None:
+    answer(state, key, str(st.session_state.get(widget) or ""))

@@ -1,0 +1,103 @@
+"""Files of what runs that somebody dropped, answers to their questions, and the scenario they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from nona.app.session.opening import take_scenario, with_files
+from nona.app.session.page_list import page_file
+from nona.app.session.state import AppState
+from nona.core.errors import NonaError
+from nona.core.foreign import is_zip
+from nona.deployment.files import GivenFile, file_of, unpacked
+from nona.deployment.importing import Imported, import_files
+from nona.deployment.kinds import told
+from nona.scenario.lookup import Sources
+from nona.scenario.opening import SCENARIO, open_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WhatRuns:
+    """What was dropped so far.
+
+    Parameters
+    ----------
+    files
+        The files.
+    answers
+        What was answered, by key.
+    imported
+        What they say together; ``None`` before the first file, and where they cannot be read.
+    problem
+        Why an answer, or a file, was refused.
+    """
+
+    files: tuple[GivenFile, ...] = ()
+    answers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    imported: Imported | None = None
+    problem: str = ""
+
+
+def what_runs(name: str, data: bytes) -> tuple[GivenFile, ...]:
+    """Return the files of what runs that a dropped file is, or holds; none where it is something else.
+
+    Raises ``NonaError`` for an archive of such files that is damaged.
+    """
+    if is_zip(data):
+        if name.casefold().endswith(".nona.zip"):
+            return ()
+        files = tuple(file_of(member, content) for member, content in unpacked(name, data))
+        return () if any(file.name == SCENARIO for file in files) else files
+    file = file_of(name, data)
+    try:
+        kind = told(file).kind
+    except NonaError:
+        return ()  # no file of these: whoever takes scenarios says what is wrong with it
+    return () if kind in ("other", "onnx") else (file,)
+
+
+def take_what_runs(state: AppState, files: Sequence[GivenFile]) -> None:
+    """Add files to those that were dropped before, and go where they are shown."""
+    runs = state.choices.of(WhatRuns)
+    names = {file.name for file in files}
+    whole = (*(f for f in runs.files if f.name not in names), *files)
+    imported = import_files(whole, runs.answers)
+    state.choices.keep(replace(runs, files=whole, imported=imported, problem=""))
+    state.go_to = page_file("imported")
+
+
+def answer(state: AppState, key: str, text: str) -> None:
+    """Take the answer to a question; an empty one asks it again, a wrong one is said and not kept."""
+    runs = state.choices.of(WhatRuns)
+    answers = {k: v for k, v in runs.answers.items() if k != key}
+    if text.strip():
+        answers[key] = text.strip()
+    try:
+        imported = import_files(runs.files, answers)
+    except NonaError as error:
+        state.choices.keep(replace(runs, problem=str(error)))
+        return
+    state.choices.keep(WhatRuns(runs.files, answers, imported))
+
+
+def forget(state: AppState) -> None:
+    """Forget the files and their answers."""
+    state.choices.keep(WhatRuns())
+
+
+def make_scenario(state: AppState) -> None:
+    """Make what was read the scenario; Undo brings the former back."""
+    runs = state.choices.of(WhatRuns)
+    if runs.imported is None:
+        return
+    try:
+        held = Sources(None, held=runs.imported.files)
+        opened = open_bytes(runs.imported.text.encode(), "scenario.yaml", held)
+        take_scenario(state, with_files(opened.scenario, held, state.uploads))
+    except NonaError as error:
+        state.choices.keep(replace(runs, problem=str(error)))
+        return
+    state.tell(f"“{state.scenario.name}” is the scenario now. Undo brings yours back.")
+    state.go_to = page_file("scenario")

@@ -1,0 +1,90 @@
+"""Files of what runs, dropped on a page: questions are answered there, and the scenario is made of them."""
+
+import io
+import json
+import zipfile
+
+from app_driver import go, new_session, said, state_of
+
+from nona.app.session.imported import WhatRuns, make_scenario, take_what_runs, what_runs
+from nona.app.session.opening import new_state
+
+NODE = {
+    "kind": "Node",
+    "metadata": {"name": "a", "labels": {"nvidia.com/gpu.product": "NVIDIA-L4", "nvidia.com/gpu.count": "2"}},
+    "status": {"allocatable": {"cpu": "16", "nvidia.com/gpu": "2"}},
+}
+NODES = json.dumps({"kind": "List", "items": [NODE]}, indent=1).encode()
+CONFIG = b"""name: "look"
+backend: "tensorrt"
+max_batch_size: 8
+dynamic_batching { max_queue_delay_microseconds: 1000 }
+input [ { name: "x" data_type: TYPE_FP32 dims: [ 3, 224, 224 ] } ]
+output [ { name: "y" data_type: TYPE_FP32 dims: [ 10 ] } ]
+"""
+
+
+def repository():
+    """A repository of Triton as an archive."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("models/look/config.pbtxt", CONFIG)
+        archive.writestr("models/look/1/model.plan", b"")
+    return out.getvalue()
+
+
+def test_only_files_of_what_runs_are_taken():
+    assert {f.name for f in what_runs("models.zip", repository())} == {
+        "models/look/config.pbtxt",
+        "models/look/1/model.plan",
+    }
+    assert [f.name for f in what_runs("nodes.json", NODES)] == ["nodes.json"]
+    for name, data in (
+        ("graph.json", b'{"nodes": [{"id": "a"}]}'),
+        ("s.yaml", b"version: 1\ncluster: {servers: [{gpu: l4}]}\n"),
+        ("trace.csv", b"arrival_s\n1\n2\n"),
+        ("m.onnx", b"x"),
+    ):
+        assert what_runs(name, data) == ()
+
+
+def test_questions_are_answered_on_the_page_and_make_the_scenario():
+    at = go(new_session(), "imported")
+    assert "imported-make" not in [button.key for button in at.button]
+    state = state_of(at)
+    take_what_runs(state, [*what_runs("models.zip", repository()), *what_runs("nodes.json", NODES)])
+    at = go(at, "imported")
+    assert at.button(key="imported-make").disabled
+    for key, text in (("look.time", "4 ms"), ("look.rate", "50/s"), ("look.slo", "30 ms")):
+        at.text_input(key=f"imported-answer-{key}").input(text).run()
+        assert not at.exception
+    assert not at.button(key="imported-make").disabled
+    at.button(key="imported-make").click().run()
+    scenario = state_of(at).scenario
+    assert (scenario.workload[0].label, scenario.workload[0].rate, scenario.workload[0].slo) == (
+        "look",
+        50,
+        0.03,
+    )
+    assert (scenario.cluster.servers[0].gpu, scenario.cluster.servers[0].gpus) == ("l4", 2)
+    assert state_of(at).uploads.names() == ("look.json",)
+
+
+def test_a_wrong_answer_is_said_and_the_question_stays():
+    at = go(new_session(), "imported")
+    take_what_runs(state_of(at), what_runs("models.zip", repository()))
+    at = go(at, "imported")
+    at.text_input(key="imported-answer-look.rate").input("many").run()
+    assert "is not a rate" in said(at.error)
+    assert [f for f in state_of(at).choices.of(WhatRuns).imported.facts.asked if f.key == "look.rate"]
+
+
+def test_undo_brings_the_former_scenario_back():
+    state = new_state()
+    before = state.scenario
+    take_what_runs(state, what_runs("nodes.json", NODES))
+    make_scenario(state)
+    assert state.scenario != before
+    assert state.scenario.cluster.servers[0].gpu == "l4"
+    state.undo()
+    assert state.scenario == before
