@@ -6,11 +6,20 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from nona.core.errors import DeploymentError
+from nona.core.foreign import Archive
 from nona.deployment.write_alerts import alert_files
 from nona.deployment.write_gpus import gpu_files
 from nona.deployment.write_kubernetes import kubernetes_files
 from nona.deployment.write_triton import triton_files
 from nona.deployment.writing import Standing
+
+_ARCHIVE = Archive(lambda why, remedy: DeploymentError(f"Archive: {why}; {remedy}."), "", 0, folders=True)
+
+
+def archive_of(files: Mapping[str, str]) -> bytes:
+    """Return files as one ZIP archive."""
+    return _ARCHIVE.write({name: text.encode() for name, text in files.items()})
+
 
 FORMS: Mapping[str, Callable[[Standing], dict[str, str]]] = MappingProxyType(
     {

@@ -139,7 +139,7 @@ class Ledger:
         return self.answers.get(key) == NONE
 
     def facts(self) -> Facts:
-        """Return all facts.
+        """Return all facts; rates are asked first, as a row that is left out asks nothing else.
 
         Raises ``DeploymentError`` for an answer to a question that nobody asks.
         """
@@ -155,7 +155,7 @@ class Ledger:
             read=tuple(self._read),
             assumed=tuple(self._assumed),
             not_used=tuple(self._not_used),
-            asked=tuple(self._asked.values()),
+            asked=tuple(sorted(self._asked.values(), key=lambda f: not f.key.endswith(".rate"))),
         )
 
     def _answer(self, key: str, what: str, kind: Kind) -> float | str | None:

@@ -88,3 +88,15 @@ def test_undo_brings_the_former_scenario_back():
     assert state.scenario.cluster.servers[0].gpu == "l4"
     state.undo()
     assert state.scenario == before
+
+
+def test_an_answer_can_be_changed():
+    at = go(new_session(), "imported")
+    take_what_runs(state_of(at), what_runs("models.zip", repository()))
+    at = go(at, "imported")
+    at.text_input(key="imported-answer-look.rate").input("50/s").run()
+    assert at.text_input(key="imported-given-look.rate").value == "50/s"
+    at.text_input(key="imported-given-look.rate").input("60/s").run()
+    assert state_of(at).choices.of(WhatRuns).imported.data["workload"][0]["rate"] == "60/s"
+    at.text_input(key="imported-given-look.rate").input("").run()
+    assert "imported-answer-look.rate" in [field.key for field in at.text_input]

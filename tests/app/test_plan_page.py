@@ -268,3 +268,9 @@ def test_servers_of_one_group_are_counted_for_each_scheduler():
     at.button(key="plan-open-option").click().run()
     (after,) = state_of(at).scenario.cluster.servers
     assert after == before[0].model_copy(update={"count": 2})
+
+
+def test_an_option_that_keeps_can_be_taken_away(planned):
+    files = {button.proto.label for button in planned.get("download_button") if "take-" in button.proto.id}
+    assert files == {"Kubernetes", "Triton", "Alerts"}  # its GPUs are whole: nothing to write on sharing
+    assert any("all GPUs are whole" in text.value for text in planned.caption)

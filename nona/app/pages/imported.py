@@ -41,6 +41,9 @@ def imported_page(state: AppState) -> None:
     if facts.asked:
         st.subheader(f"{count_text(len(facts.asked), 'question')} left open")
         _questions(state, facts.asked)
+    if runs.answers:
+        with st.expander("Answered", icon=":material/edit:"):
+            _answers(state, runs)
     with st.container(horizontal=True):
         button(
             "Make it the scenario", "imported-make", make_scenario, state, icon="dns", type="primary",
@@ -66,6 +69,17 @@ def _questions(state: AppState, asked: tuple[Fact, ...]) -> None:
                 on_change=_answered,
                 args=(state, fact.key, key),
             )
+
+
+def _answers(state: AppState, runs: WhatRuns) -> None:
+    """Draw a field for each answer; an emptied one is asked again."""
+    with st.grid(2, min_column_width=320):
+        for given, text in runs.answers.items():
+            key = f"imported-given-{given}"
+            st.text_input(
+                plain(given), text, key=key, on_change=_answered, args=(state, given, key),
+                help="Empty it to be asked again.",
+            )  # fmt: skip
 
 
 def _answered(state: AppState, key: str, widget: str) -> None:

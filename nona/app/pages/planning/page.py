@@ -13,9 +13,12 @@ from nona.app.pages.run_page import RunPage, Tab
 from nona.app.session.kept import choose
 from nona.app.session.page_list import page_file
 from nona.app.session.state import AppState
-from nona.app.widgets.downloads import Files, reports
+from nona.app.widgets.downloads import Files, download_button, file_stem, reports
 from nona.app.widgets.fields import button, one_of, plain, unbroken
 from nona.app.widgets.results import chart, picture, show_finding, table
+from nona.core.errors import NonaError
+from nona.deployment.exporting import archive_of, files_of
+from nona.deployment.writing import Standing
 from nona.planning import report_plan as plan
 from nona.planning import report_plan_options as plan_options
 from nona.planning.figures import (
@@ -136,6 +139,7 @@ def _detail(state: AppState, report: PlanReport, mark: str, option: PlanOption) 
                 args=(state, option),
                 help="Pinned options stand first in the table and by name in the charts.",
             )
+        _take_away(state, option)
         if option.shares:
             alt = "Share within the SLO and p99 of every model on this option"
             table(plan_options.MODELS.fill(option.models), "plan-models", alt)
@@ -143,6 +147,32 @@ def _detail(state: AppState, report: PlanReport, mark: str, option: PlanOption) 
                 "Each interval holds by itself. Verdicts use wider limits, because late jobs cluster and the "
                 "data are checked repeatedly."
             )
+
+
+def _take_away(state: AppState, option: PlanOption) -> None:
+    """Draw a menu of the files that deploy the option; none where it is not seen to keep its targets."""
+    if option.verdict != "keeps":
+        st.caption("*Take away* writes the files that deploy an option once it is seen to keep its targets.")
+        return
+    verdict = f"{option.verdict} ({option.reason})"
+    standing = Standing(opened(state.scenario, option), verdict, option_name(option), option.headroom)
+    with st.popover("Take away", icon=":material/archive:", key="plan-take-away"):
+        for form, about in TAKEN.items():
+            file = f"{file_stem(state.scenario.name)}_{form}.zip"
+            try:
+                data = archive_of(files_of(standing, form))
+            except NonaError as error:
+                st.caption(plain(f"{form.capitalize()}: {error}"))
+            else:
+                download_button(form.capitalize(), f"take-{form}", data, file, about, type="tertiary")
+
+
+TAKEN = {
+    "kubernetes": "Deployments with limits and selectors, commands of engines, placeholders.",
+    "triton": "Fragments of model configurations: batching and instances.",
+    "gpus": "Slices by device number with a way back; sharing by MPS.",
+    "alerts": "Rules on late requests and traffic, and the load test that would refute the plan.",
+}
 
 
 def _why(report: PlanReport, option: PlanOption) -> str:
