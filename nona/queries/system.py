@@ -6,7 +6,7 @@ It is made by :mod:`nona.queries.study` from a scenario, and knows nothing of fi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +18,7 @@ from nona.core.arrays import Floats, Ints
 from nona.core.errors import HardwareError
 from nona.models.contraction.task_graph import TaskGraph
 from nona.models.decomposition import Decomposition
+from nona.queries.pools import Pools, single_pools
 from nona.scenario.arrivals import Arrivals
 
 if TYPE_CHECKING:
@@ -78,7 +79,10 @@ class QueryClass:
 
     ``weight_bytes`` is what an executor holds to run any of its tasks; classes with an equal
     ``replica`` share these bytes (``""``: no other class does). With ``batching`` executors take its tasks in
-    batches; then ``batching.step_s[0]`` is ``tasks.compute_s``.
+    batches; then ``batching.step_s[0]`` is ``tasks.compute_s``. ``stage_batching``: by task, where that
+    differs. ``capacity`` (classes, T): how many such tasks an executor runs in the time of one, where it runs
+    several at once; ``inf`` for tasks of the host. With ``users`` above 0 the loop is closed: each sends
+    again ``think_s`` after the end of a query, and ``rate`` is an estimate.
     """
 
     name: str
@@ -91,19 +95,47 @@ class QueryClass:
     weight_bytes: float = 0.0
     replica: str = ""
     batching: Batching | None = None
+    stage_batching: Mapping[int, Batching | None] = field(default_factory=dict)
+    capacity: Floats | None = None
+    users: int = 0
+    think_s: float = 0.0
+
+    def batching_of(self, task: int) -> Batching | None:
+        """How executors take a task in batches; ``None`` where they do not."""
+        return self.stage_batching.get(task, self.batching)
 
     @property
+    def batches(self) -> bool:
+        """True where executors take some of its tasks in batches."""
+        return self.batching is not None or any(self.stage_batching.values())
+
+    @cached_property
     def step_s(self) -> Floats:
-        """(B, classes, T) Seconds of a step with 1, …, B members; B = 1 without batching."""
-        return self.tasks.compute_s[None] if self.batching is None else self.batching.step_s
+        """(B, classes, T) Seconds of a step with 1, …, B members; B = 1 without batching.
 
-    @property
+        Beyond the largest batch of a task they do not grow.
+        """
+        if not self.stage_batching:
+            return self.tasks.compute_s[None] if self.batching is None else self.batching.step_s
+        alone = self.tasks.compute_s[None]
+        columns = []
+        for task in range(len(self.tasks)):
+            rule = self.batching_of(task)
+            columns.append((alone if rule is None else rule.step_s)[:, :, task])
+        most = max(map(len, columns))
+        padded = [np.pad(c, ((0, most - len(c)), (0, 0)), mode="edge") for c in columns]
+        return np.stack(padded, axis=2)
+
+    @cached_property
     def load_s(self) -> Floats:
         """(classes, T) Seconds that a task takes of an executor at the most it can carry: s(B)/B."""
-        if self.batching is None:
-            return self.tasks.compute_s
-        load_s: Floats = self.batching.step_s[-1] / self.batching.max_batch
-        return load_s
+        if not self.stage_batching:
+            rule = self.batching
+            load_s = self.tasks.compute_s if rule is None else rule.step_s[-1] / rule.max_batch
+        else:
+            rules = [self.batching_of(task) for task in range(len(self.tasks))]
+            load_s = self.step_s[-1] / np.array([1 if rule is None else rule.max_batch for rule in rules])
+        return load_s if self.capacity is None else load_s / self.capacity
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +252,8 @@ class System:
     ``seed``: the scenario's seed.
     ``topology``: the links that messages cross; ``None``: the one link alone.
     ``class_memory_bytes`` (classes,): memory of an executor of each class; ``None``: no limit.
+    ``pools``: queues with several instances, and the GPUs that these share; ``None``: every executor runs one
+        task at a time from a queue of its own.
 
     Raises ``HardwareError`` for a topology that does not fit, or with processor sharing.
     """
@@ -237,6 +271,7 @@ class System:
     topology: Topology | None = None
     class_memory_bytes: Floats | None = None
     messages: tuple[BackgroundStream, ...] = ()
+    pools: Pools | None = None
 
     def __post_init__(self) -> None:
         if self.topology is not None:
@@ -292,6 +327,11 @@ class System:
         return int(self.executor_server.max()) + 1
 
     @property
+    def instance_server(self) -> Ints:
+        """(I,) Server of each executor, then of each other instance of the pools."""
+        return self.executor_server if self.pools is None else self.pools.server
+
+    @property
     def executors(self) -> int:
         """The number of executors."""
         return len(self.executor_server)
@@ -316,7 +356,23 @@ class System:
     @property
     def batches(self) -> bool:
         """True where executors take the queries of some class in batches."""
-        return any(q.batching is not None for q in self.queries)
+        return any(q.batches for q in self.queries)
+
+    @property
+    def decides_in_turn(self) -> bool:
+        """True where what starts is decided at the end of an instant: with batches, and with pools."""
+        return self.batches or self.pools is not None
+
+    @property
+    def all_pools(self) -> Pools:
+        """The pools, also where every executor is one by itself."""
+        tasks = sum(len(q.tasks) for q in self.queries)
+        return self.pools or single_pools(self.executor_server, self.executor_class, tasks)
+
+    @property
+    def closed(self) -> bool:
+        """True where queries of some class come when others end."""
+        return any(q.users for q in self.queries)
 
     @cached_property
     def batched_with(self) -> tuple[int, ...]:
@@ -326,7 +382,10 @@ class System:
             alike = (
                 i
                 for i, other in enumerate(queries[:j])
-                if q.batching is not None
+                if q.batches
+                and not q.stage_batching
+                and not other.stage_batching
+                and q.batching is not None
                 and q.replica == other.replica != ""
                 and q.batching.takes_alike(other.batching)
                 and np.array_equal(q.tasks.edge_source, other.tasks.edge_source)

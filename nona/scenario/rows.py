@@ -222,3 +222,81 @@ def _batching(value: object) -> object:
 
 
 Batches = Annotated[BatchingSpec, BeforeValidator(_batching)]
+
+_Speed = Annotated[float, Field(gt=0, le=1)]
+MOST_INSTANCES = 64
+
+
+class InstancesSpec(ScenarioPart):
+    """Tasks that run at once on a GPU or a slice, without limits between them."""
+
+    most: int = field(
+        2,
+        "Instances",
+        "Tasks that run at once on each GPU or slice; more wait in one queue.",
+        ge=1,
+        le=MOST_INSTANCES,
+    )
+    speed: Annotated[tuple[_Speed, ...], Field(max_length=MOST_INSTANCES)] = field(
+        (),
+        "Speed beside others",
+        "Of each task while 1, 2, … run on the GPU: from measured times f(2) = t(1)/t(2). Beyond the last "
+        "the GPU gives no more in all.",
+        none="1, 1/2, 1/3, …: the GPU divides its time",
+    )
+
+    @_model_validator(mode="after")
+    def _consistent(self) -> Self:
+        speeds = list(self.speed)
+        if speeds and speeds[0] != 1:
+            raise PydanticCustomError(
+                "instances",
+                "speed {speed} must begin with 1, that of a task alone; add it",
+                {"speed": speeds},
+            )
+        if speeds != sorted(speeds, reverse=True):
+            raise PydanticCustomError(
+                "instances",
+                "speed {speed} must not grow with the tasks that run; order it from high to low",
+                {"speed": speeds},
+            )
+        return self
+
+
+class PlacesSpec(ScenarioPart):
+    """Instances of a stage on the servers of one group."""
+
+    group: int = field(0, "Server group", "Its number in cluster.servers, from 0.", ge=0, lt=100)
+    count: int = field(1, "Instances", "On each GPU or slice of the group.", ge=1, le=MOST_INSTANCES)
+
+
+class StageSpec(ScenarioPart):
+    """Where a task of the model runs: in instances of its own, or in processes of the host."""
+
+    instances: Annotated[tuple[PlacesSpec, ...], Field(max_length=100)] = field(
+        (),
+        "Own instances",
+        "They take tasks from one queue on each server; without them the GPUs' own queues.",
+    )
+    batching: Batches | None = field(
+        None, "Own batching", "How its instances run several queries as one.", none="that of the row"
+    )
+    cpu: Annotated[int, Field(ge=1, le=4096)] | None = field(
+        None,
+        "Processes",
+        "Of the host, on each server, which hold no GPU; the task takes its time in the file.",
+        none="runs on GPUs",
+    )
+
+    @_model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.cpu is not None and self.instances:
+            raise PydanticCustomError(
+                "stage", "cpu puts the task on the host, instances put it on GPUs; leave one of them out"
+            )
+        groups = [places.group for places in self.instances]
+        if len(set(groups)) < len(groups):
+            raise PydanticCustomError(
+                "stage", "instances {groups} name a group twice; add up their counts", {"groups": groups}
+            )
+        return self

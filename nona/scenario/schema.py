@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 from nona.models.contraction.rules import DEFAULT_RULE, RULES
 from nona.scenario.language import EngineSpec, LanguageRow, moved_apart, unserved
 from nona.scenario.plan import PlanSpec
-from nona.scenario.rows import ArrivalsSpec, Batches, BatchingSpec
+from nona.scenario.rows import ArrivalsSpec, Batches, BatchingSpec, InstancesSpec, StageSpec
 from nona.scenario.serverless import ServerlessSpec
 from nona.scenario.training import TrainingSpec
 from nona.scenario.values import (
@@ -106,7 +106,16 @@ class WorkloadRow(ScenarioPart):
     model: Name = field(
         ..., "Model", "What these queries run: a sample's name, or a file beside the scenario."
     )
-    rate: Rate = field(..., "Rate", "Mean queries per second, e.g. 300/s; more load, longer waits.")
+    rate: Rate = field(
+        0.0, "Rate", "Mean queries per second, e.g. 300/s; more load, longer waits. Or give a concurrency."
+    )
+    concurrency: Annotated[int, Field(ge=1, le=100_000)] | None = field(
+        None,
+        "Users",
+        "Closed loop in place of a rate: so many users, who each send again when their query is done.",
+        none="open loop",
+    )
+    think: Seconds = field(0.0, "Pause of users", "From the end of a query to the next one, e.g. 1 s.")
     slo: PositiveSeconds | None = field(
         None,
         "SLO",
@@ -138,6 +147,37 @@ class WorkloadRow(ScenarioPart):
     symbols: dict[Name, Annotated[int, Field(ge=1, le=10_000_000)]] = field(
         {}, "Sizes", "Of the model's symbolic dimensions, by name."
     )
+    stages: dict[Name, StageSpec] = field(
+        {},
+        "Stages",
+        "By task of the model: instances or processes of its own. The model is not contracted then.",
+        max_length=500,
+    )
+    queue: Literal["model", "executor"] | None = field(
+        None,
+        "Queue",
+        "One for the model on each server, from which its instances on all GPUs take, as Triton has it; or "
+        "one for each executor, for all models.",
+        choices={None: "automatic", "model": "of the model", "executor": "of the executor"},
+        none="of the model with stages or the rule triton, else of the executor",
+    )
+
+    @_model_validator(mode="after")
+    def _arrives(self) -> Self:
+        if self.concurrency is None and "rate" not in self.model_fields_set:
+            raise PydanticCustomError("row", "rate is missing; give for example 300/s, or a concurrency")
+        if self.concurrency is not None and self.rate:
+            raise PydanticCustomError("row", "rate opens the loop, concurrency closes it; leave one out")
+        if self.concurrency is not None and self.arrivals != ArrivalsSpec():
+            raise PydanticCustomError(
+                "row",
+                "arrivals do not count with a concurrency, queries come when others end; leave them out",
+            )
+        if self.concurrency is None and self.think:
+            raise PydanticCustomError(
+                "row", "think is the pause of users; give a concurrency, or leave it out"
+            )
+        return self
 
     @property
     def label(self) -> str:
@@ -161,6 +201,12 @@ class ServerGroupSpec(ScenarioPart):
         "Processes that share each GPU or slice; each gets an equal part and is an executor.",
         none="not shared",
     )
+    instances: InstancesSpec | None = field(
+        None,
+        "Instances",
+        "Tasks that run at once on each GPU or slice without limits between them, as Triton's instances.",
+        none="one task at a time",
+    )
     engine: EngineSpec | None = field(
         None,
         "Engine",
@@ -169,10 +215,20 @@ class ServerGroupSpec(ScenarioPart):
     )
 
     @_model_validator(mode="after")
+    def _shares_in_one_way(self) -> Self:
+        if self.mps and self.instances:
+            raise PydanticCustomError(
+                "instances",
+                "mps gives each client a fixed part, instances share without limits; leave one of them out",
+            )
+        return self
+
+    @_model_validator(mode="after")
     def _engine_fits(self) -> Self:
         if self.engine is None:
             return self
-        tp, shares = self.engine.tp, {"mig": self.mig, "mps": self.mps}
+        tp = self.engine.tp
+        shares = {"mig": self.mig, "mps": self.mps, "instances": self.instances and self.instances.most}
         if self.gpus % tp:
             raise PydanticCustomError(
                 "engine",
@@ -405,6 +461,24 @@ class Scenario(ScenarioPart):
         return "mean-jct" if value == "sampled-jct" else value  # as older files call it
 
     @_model_validator(mode="after")
+    def _has_groups_of_stages(self) -> Self:
+        groups = self.cluster.servers
+        for number, row in enumerate(self.workload):
+            for name, stage in row.stages.items():
+                for places in stage.instances:
+                    where = f"workload[{number}].stages[{name!r}]: group {places.group}"
+                    if places.group >= len(groups):
+                        problem = f"does not exist; give a number from 0 to {len(groups) - 1}"
+                    elif groups[places.group].engine:
+                        problem = "has an engine, which runs no tasks; name a group without one"
+                    else:
+                        continue
+                    raise PydanticCustomError(
+                        "stage", "{where} {problem}", {"where": where, "problem": problem}
+                    )
+        return self
+
+    @_model_validator(mode="after")
     def _four_bits(self) -> Self:
         if self.cost.precision == "int4" and (self.workload or self.training is not None):
             raise PydanticCustomError(
@@ -462,6 +536,13 @@ class Scenario(ScenarioPart):
         """How executors batch the queries of a row; ``None`` where they run one at a time."""
         spec = row.batching or self.batching
         return None if spec is None or spec.max_batch == 1 else spec
+
+    def has_model_queue(self, row: WorkloadRow) -> bool:
+        """Return whether instances on all GPUs of a server take the row's queries from one queue."""
+        if row.queue is not None:
+            return row.queue == "model"
+        spec = self.batching_of(row)
+        return bool(row.stages) or (spec is not None and spec.rule == "triton")
 
     def with_batches(self, size: int, delay: float | None) -> Self:
         """Return the scenario with all rows in batches of at most ``size``, and with this delay if any."""

@@ -37,18 +37,27 @@ def _record(**fields: str) -> np.dtype[Any]:
 #: taken off the load board, and ``dropped`` are not in the arrays any more. Where executors batch, ``head``
 #: is the first of the queues with tasks, ``last`` the first member of the batch that ended last, if that may
 #: run on, ``steps`` counts the batches, and ``idle_s`` adds up the time between services.
+#: With pools a row is an instance too, that of a pool's number the pool, and that of a GPU's number the GPU:
+#: ``pool``, ``gpu`` and ``board`` (the executor whose load its tasks count for) of each; ``shared``: others
+#: have its pool or GPU; ``pool_next`` and ``gpu_first``, ``gpu_next`` chain instances. Of an instance
+#: ``end_s`` and ``key`` are the event that ends its step, of number ``step``; of a pool ``idle`` instances,
+#: since ``idle_since_s``; of a GPU ``running`` instances at ``speed``, which have given ``given_s`` up to
+#: ``given_at_s``.
 EXECUTOR = _record(
-    h="server kind active task head tail last",
-    i="absorbed served ended dropped steps",
-    f="free_s since_s closed_s work_s next_s idle_s",
+    h=(
+        "server kind active task head tail last "
+        "pool gpu board shared pool_next gpu_first gpu_next idle running"
+    ),
+    i="absorbed served ended dropped steps step key",
+    f="free_s since_s closed_s work_s next_s idle_s end_s idle_since_s speed given_s given_at_s",
 )
 #: A link; ``at`` is the place of its next background item.
 LINK = _record(i="at", f="capacity free_s since_s closed_s work_s reserved_s next_s next_work_s")
 #: A job in the system. ``wait_head``, ``wait_tail``: its tasks that stand in queues, in order of
 #: joining. ``message``: the last of its messages, where tasks are picked; ``draw``: its uniform draw
-#: there. ``next``: free list.
+#: there. ``next``: free list. ``user``: who sent it in a closed loop, else −1.
 JOB = _record(
-    h="query left running traced wait_head wait_tail message next",
+    h="query left running traced wait_head wait_tail message next user",
     i="number base",
     f="arrival_s sent_bytes draw",
 )
@@ -83,11 +92,14 @@ COMPLETION = _record(
 TASK_TRACE = _record(i="job query task executor step members", f="ready_s start_s end_s")
 MESSAGE_TRACE = _record(i="job query tensor source destination", f="request_s start_s end_s delivered_s")
 #: What a query class is: tasks from ``base`` on, ``tasks`` of them, with ``inputs`` inputs.
-#: Its rule of batches as in :class:`~nona.queries.simulation.batching.StepRule`.
-QUERY = _record(i="base tasks inputs first_source sources most ahead largest", f="delay_s")
+#: ``users``: of a closed loop, who pause for ``think_s``.
+QUERY = _record(i="base tasks inputs first_source sources users", f="think_s")
 #: A task of the plan: half-open ranges in ``outputs``, ``reads`` and ``successors``; equal tasks have one
-#: ``key``.
-PLAN = _record(i="inputs predecessors output output_end read read_end successor successor_end key")
+#: ``key``. Its rule of batches as in :class:`~nona.queries.simulation.batching.StepRule`.
+PLAN = _record(
+    i="inputs predecessors output output_end read read_end successor successor_end key most ahead largest",
+    f="delay_s",
+)
 #: A tensor that a task makes: ``use`` … ``use_end`` are the inputs that it is.
 OUTPUT = _record(i="tensor use use_end", f="size_bytes work_s")
 #: An input: the task (within its query) that reads it, its number among the query's inputs.
@@ -109,7 +121,8 @@ CLOCK = _record(
         "promised_messages completions "
         "task_traces task_traces_promised message_traces message_traces_promised ready due "
         "open_jobs unmeasured free background_freed saved_open_jobs stamp serial delivered "
-        "background batching keys joined decider due_executors"
+        "background batching keys joined decider due_executors "
+        "pools room_events events_at_once arrived closed"
     ),
     f=(
         "hand_over_s latency_s capacity tail_s now_s horizon_s wanted_s wake_s "
@@ -165,10 +178,12 @@ class Arrays(NamedTuple):
     ticks: IntTable
     loads: FloatTable  # (executor classes, tasks of all plans), as ``ticks`` in seconds
     steps: FloatTable  # (executor classes × tasks of all plans, B) by members of a batch
-    preferred: IntTable  # (Q, B+1), see :class:`~nona.queries.simulation.batching.StepRule`
+    preferred: IntTable  # (tasks of all plans, B+1), see :class:`~nona.queries.simulation.batching.StepRule`
     queues: Annotated[Records, QUEUE]  # (E × keys)
     due_s: Floats  # (E,) when an executor that batches decides next; ``inf`` but for the ``due_executors``
     due_executors: Ints  # (E,) ``clock.due_executors`` of them, in no order
+    joins: IntTable  # (tasks of all plans, E), as the next one of :class:`~nona.queries.pools.Pools`
+    speeds: FloatTable  # (I, J)
     executor_server: Ints
     executor_class: Ints
     out_link: Ints  # (S,), as the next four
@@ -192,6 +207,9 @@ class Arrays(NamedTuple):
     feed_draw: Floats
     feed_uniforms: FloatTable
     pick_uniforms: FloatTable
+    users_draw: FloatTable  # (Q × K, tasks) of the next K queries of each class in a closed loop
+    users_uniforms: FloatTable  # (Q × K, uniforms of a job)
+    users_at: Ints  # (Q,) how many of them were taken
     # the load board, the list of ready tasks, and what goes to and from a decision
     queue_length: Ints
     backlog_s: Floats
@@ -213,6 +231,8 @@ class Arrays(NamedTuple):
     shown: Floats
     out: Ints
     # what is recorded
+    arrived_query: Ints  # ``clock.arrived`` jobs since the last hand-over
+    arrived_s: Floats
     completions: Annotated[Records, COMPLETION]
     task_traces: Annotated[Records, TASK_TRACE]
     message_traces: Annotated[Records, MESSAGE_TRACE]

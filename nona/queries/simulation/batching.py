@@ -21,7 +21,7 @@ from nona.queries.system import QueryClass, System
 
 @dataclass(frozen=True, slots=True)
 class StepRule:
-    """The rule of one query class.
+    """The rule of a task.
 
     ``largest`` is the largest preferred size, and
     ``preferred[n]`` the largest of those up to n; without preferred sizes it is 0 and empty: then only
@@ -35,9 +35,9 @@ class StepRule:
     preferred: tuple[int, ...] = ()
 
 
-def step_rule(query: QueryClass) -> StepRule:
-    """Return the rule of ``query``; without batching steps of one task, at once."""
-    of = query.batching
+def step_rule(query: QueryClass, task: int) -> StepRule:
+    """Return the rule of a task of ``query``; without batching steps of one task, at once."""
+    of = query.batching_of(task)
     if of is None:
         return StepRule()
     if of.rule != "triton":
@@ -60,7 +60,7 @@ def no_batch_sizes(system: System) -> Ints | None:
     """(Q, B+1) Zeros, to count steps by class of the first member and size; ``None`` without batching."""
     if not system.batches:
         return None
-    return np.zeros((len(system.queries), max(step_rule(q).most for q in system.queries) + 1), dtype=np.int64)
+    return np.zeros((len(system.queries), max(len(q.step_s) for q in system.queries) + 1), dtype=np.int64)
 
 
 def members_taken(

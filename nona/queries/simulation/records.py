@@ -284,7 +284,7 @@ def _is_causal(
             return False
     delivered = {(m.tensor, m.destination): m.delivered_s for m in messages}
     query = next(iter(tasks.values())).query
-    graph, server = system.queries[query].tasks, system.executor_server
+    graph, server = system.queries[query].tasks, system.instance_server
     for source, target, tensor in zip(
         graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_tensor.tolist(), strict=True
     ):

@@ -21,7 +21,7 @@ from nona.core.random_streams import RandomStreams
 from nona.queries.system import BackgroundStream, QueryClass, System
 from nona.scenario.arrivals import CHUNK, arrival_chunks
 
-BLOCK = 512
+BLOCK = 512  # background items, and queries of users, that are drawn at a time
 T = TypeVar("T")
 
 
@@ -259,8 +259,12 @@ class Workload:
         self.streams = RandomStreams(system.seed, replication)
         self.uniforms_per_job = uniforms_per_job
         names = stream_names(system.queries)
-        active = [i for i, q in enumerate(system.queries) if q.rate > 0 or q.arrivals.process == "trace"]
-        if not active:
+        active = [
+            i
+            for i, q in enumerate(system.queries)
+            if not q.users and (q.rate > 0 or q.arrivals.process == "trace")
+        ]
+        if not active and not system.closed:
             raise SimulationError("Workload: no query class has a rate above 0; give one of them a rate.")
         self._sources = [
             arrival_chunks(
@@ -278,10 +282,27 @@ class Workload:
         ]
         blocks = -(-uniforms_per_job // WIDTH)
         self._uniforms = [self.streams.generator("uniforms", str(b)) for b in range(blocks)]
+        self._names, self._blocks = names, blocks
 
     def chunks(self) -> Iterator[JobChunk]:
         """Endless chunks of jobs, from the first one."""
         return self._from_start("jobs", self.uniforms_per_job, self._draw_jobs)
+
+    def of_users(self, query: int) -> Iterator[Block]:
+        """Blocks of what the queries of a class in a closed loop draw, in order of their arrival.
+
+        (:data:`BLOCK`, T) multipliers of the services, and (:data:`BLOCK`, uniforms of a job).
+        """
+        return self._from_start("users", query, lambda: self._draw_users(query))
+
+    def _draw_users(self, query: int) -> Iterator[Block]:
+        name = self._names[query]
+        source = _ClassServices(self.system.queries[query], self.streams.generator("services", name))
+        drawn = [self.streams.generator("uniforms", "users", name, str(b)) for b in range(self._blocks)]
+        while True:
+            services = source.draw(BLOCK).reshape(BLOCK, source.tasks)
+            uniforms = [rng.random((BLOCK, WIDTH)) for rng in drawn] or [np.empty((BLOCK, 0))]
+            yield services, np.concatenate(uniforms, axis=1)[:, : self.uniforms_per_job]
 
     def executor_background(self, executor: int) -> Iterator[Block]:
         """Blocks of (arrival instant in s, service in s) of an executor's background."""
@@ -322,6 +343,9 @@ class Workload:
 
     def _merged(self) -> Iterator[tuple[Floats, Ints]]:
         """Arrivals of all classes in order; those up to the horizon that every class has reached."""
+        if not self._sources:  # all classes are in closed loops: none of the others ever comes
+            while True:
+                yield np.full(CHUNK, np.inf), np.zeros(CHUNK, dtype=np.int64)
         pending = [np.empty(0) for _ in self._sources]
         while True:
             for i, source in enumerate(self._sources):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from simulation_cases import make_system, query, task_graph
 
 from nona.cluster.topology import NONE, Topology
+from nona.queries.pools import StagePool, make_pools
 from nona.queries.system import BackgroundStream, Batching
 from nona.scenario.arrivals import Arrivals
 
@@ -115,4 +116,45 @@ def batched(draw, drawn, grid):
     if draw(st.booleans()):
         twin = replace(queries[0], name="twin", replica="model")
         queries = [replace(queries[0], replica="model"), twin, *queries[1:]]
+    return replace(system, queries=tuple(queries))
+
+
+@st.composite
+def pooled(draw, drawn, grid):
+    """A drawn system whose executors run several tasks at once, with pools for some of its tasks."""
+    system = draw(drawn)
+    tasks = sum(len(q.tasks) for q in system.queries)
+    servers = system.executor_server.tolist()
+    speed = st.sampled_from([(), (1.0, 1.0, 1.0), (1.0, 0.5)] if grid else [(), (1.0, 0.6), (1.0, 0.9, 0.4)])
+    stages = []
+    for number in range(draw(st.integers(0, 2))):
+        of_stage = tuple(sorted(draw(st.sets(st.integers(0, tasks - 1), min_size=1))))
+        for server in sorted(draw(st.sets(st.sampled_from(servers), min_size=1))):
+            there = [-1, *(e for e, s in enumerate(servers) if s == server)]
+            gpus = draw(st.lists(st.sampled_from(there), min_size=1, max_size=3))
+            if any(set(of_stage) & set(other.tasks) for other in stages if other.stage != str(number)):
+                continue
+            stages.append(StagePool("row", str(number), of_stage, server, tuple(gpus)))
+    pools = make_pools(
+        system.executor_server,
+        system.executor_class,
+        tasks,
+        [draw(st.integers(1, 3)) for _ in servers],
+        [draw(speed) for _ in servers],
+        stages,
+    )
+    return replace(system, pools=pools)
+
+
+@st.composite
+def closed(draw, drawn, grid):
+    """A drawn system of which some query classes come from users who send again."""
+    system = draw(drawn)
+    think = st.integers(0, 3).map(float) if grid else st.floats(0.0, 2.0)
+    queries = [
+        replace(q, users=draw(st.integers(1, 4)), think_s=draw(think), arrivals=Arrivals())
+        if number == 0 or draw(st.booleans())
+        else q
+        for number, q in enumerate(system.queries)
+    ]
     return replace(system, queries=tuple(queries))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import simulation_cases as cases
-from drawn_systems import batched, linked, systems
+from drawn_systems import batched, closed, linked, pooled, systems
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sizes import examples, sized
@@ -116,6 +116,9 @@ DRAWN = {
     )
 }
 BATCHED = [batched(draw, grid) for (_, grid), draw in DRAWN.items()]
+POOLED = [pooled(st.one_of(draw, batched(draw, grid)), grid) for (_, grid), draw in DRAWN.items()]
+CLOSED = [closed(st.one_of(draw, batched(draw, grid)), grid) for (_, grid), draw in DRAWN.items()]
+CLOSED_POOLED = [closed(pooled(draw, grid), grid) for (_, grid), draw in DRAWN.items()]
 
 
 def busy(rate=3.0, **changes):
@@ -164,6 +167,22 @@ def test_random_systems(name, system, run_on):
         return  # in Python it scores every ready task for every executor: minutes where queues grow
     made = (COMPILED | PYTHON)[name](system)
     compare(system, made, jobs=40, warmup=5, timeline_jobs=10, run_on=run_on)
+
+
+@pytest.mark.parametrize("name", [*COMPILED, *PYTHON])
+@examples(20)
+@given(st.one_of(*CLOSED), st.booleans())
+def test_random_closed_loops(name, system, run_on):
+    alone = system.topology is not None and len(set(system.executor_server.tolist())) == 1
+    assume(name != "expert" or not alone)
+    compare(system, (COMPILED | PYTHON)[name](system), jobs=40, warmup=5, timeline_jobs=10, run_on=run_on)
+
+
+@pytest.mark.parametrize("name", ["random", "nona", "least-loaded", "nona-live", "gavel", "jsq-d"])
+@examples(150)
+@given(st.one_of(*POOLED, *CLOSED_POOLED), st.booleans())
+def test_random_pools(name, system, run_on):
+    compare(system, COMPILED[name](system), jobs=40, warmup=5, timeline_jobs=10, run_on=run_on)
 
 
 def test_of_messages_of_one_instant_both_engines_follow_the_same():

@@ -15,6 +15,7 @@ from nona.core.compiled.memory import (
     CLOCK,
     COMPLETION,
     COMPLETIONS,
+    EVENT,
     EXECUTOR,
     LINK,
     OUTPUT,
@@ -33,11 +34,12 @@ from nona.queries.schedulers.base import NetworkView, Scheduler
 from nona.queries.simulation.batching import StepRule, batch_keys, no_batch_sizes, step_rule
 from nona.queries.simulation.compiled.core import FlatTables
 from nona.queries.simulation.reference.executors import TICK_S
+from nona.queries.simulation.reference.kernel import USER_SHIFT, user_key
 from nona.queries.simulation.reference.pick import uniform_blocks
 from nona.queries.simulation.rounds import no_totals
 from nona.queries.simulation.sizes import TAIL_FACTOR, RunSize
-from nona.queries.simulation.workload import QueryPlan, Workload, make_plan
-from nona.queries.system import System
+from nona.queries.simulation.workload import BLOCK, QueryPlan, Workload, make_plan
+from nona.queries.system import QueryClass, System
 
 
 class Plans(NamedTuple):
@@ -61,15 +63,16 @@ class Plans(NamedTuple):
 def _flatten(system: System) -> Plans:
     """Return the plans of all query classes of ``system``; no run changes them."""
     plans = [make_plan(q, system.capacity) for q in system.queries]
-    rules = [step_rule(q) for q in system.queries]
+    rules = [[step_rule(q, task) for task in range(len(q.tasks))] for q in system.queries]
     rows = _Rows()
-    for plan, rule, keys in zip(plans, rules, batch_keys(system), strict=True):
-        rows.add(plan, rule, keys)
+    for query, plan, rule, keys in zip(system.queries, plans, rules, batch_keys(system), strict=True):
+        rows.add(query, plan, rule, keys)
     times, loads = (
         np.concatenate([np.array(of, dtype=np.float64) for of in parts], axis=1)
         for parts in ([p.times for p in plans], [p.loads for p in plans])
     )
-    most = max(rule.most for rule in rules)
+    every = [rule for of in rules for rule in of]
+    most = max(rule.most for rule in every)
     return Plans(
         queries=_records(QUERY, rows.queries),
         plan=_records(PLAN, rows.plan),
@@ -83,14 +86,14 @@ def _flatten(system: System) -> Plans:
         loads=np.ascontiguousarray(loads),
         steps=_steps(system, most),
         preferred=np.array(
-            [[*rule.preferred, *[0] * (most + 1 - len(rule.preferred))] for rule in rules], dtype=np.int64
+            [[*rule.preferred, *[0] * (most + 1 - len(rule.preferred))] for rule in every], dtype=np.int64
         ),
     )
 
 
 def _steps(system: System, most: int) -> Floats:
     """(executor classes × tasks, B) Seconds of a step by members; beyond a class's own B none is used."""
-    padded = [np.pad(q.step_s, ((0, most - step_rule(q).most), (0, 0), (0, 0))) for q in system.queries]
+    padded = [np.pad(q.step_s, ((0, most - len(q.step_s)), (0, 0), (0, 0))) for q in system.queries]
     return np.ascontiguousarray(np.concatenate(padded, axis=2).reshape(most, -1).T)
 
 
@@ -103,17 +106,17 @@ class _Rows:
 
     def __init__(self) -> None:
         self.queries: list[tuple[float, ...]] = []
-        self.plan: list[tuple[int, ...]] = []
+        self.plan: list[tuple[float, ...]] = []
         self.outputs: list[tuple[float, ...]] = []
         self.uses: list[tuple[int, int]] = []
         self.reads: list[tuple[int, int, int]] = []
         self.sources: list[int] = []
         self.successors: list[int] = []
 
-    def add(self, plan: QueryPlan, rule: StepRule, keys: Sequence[int]) -> None:
+    def add(self, query: QueryClass, plan: QueryPlan, rules: Sequence[StepRule], keys: Sequence[int]) -> None:
         sources = len(self.sources), len(plan.sources)
-        steps = rule.most, rule.ahead, rule.largest, rule.delay_s
-        self.queries.append((len(self.plan), plan.tasks, sum(plan.inputs), *sources, *steps))
+        loop = query.users, query.think_s
+        self.queries.append((len(self.plan), plan.tasks, sum(plan.inputs), *sources, *loop))
         self.sources += plan.sources
         first: dict[int, tuple[int, int]] = {}  # tensor → its output, its first use
         ranges = []
@@ -142,6 +145,7 @@ class _Rows:
                     successor,
                     len(self.successors),
                     keys[t],
+                    *(rules[t].most, rules[t].ahead, rules[t].largest, rules[t].delay_s),
                 )
             )
 
@@ -169,6 +173,7 @@ def make_arrays(
     links = len(system.link_capacity)
     executors, queries = system.executors, len(system.queries)
     largest = int(plans.queries["tasks"].max())
+    executors_of = _instances(system) if system.pools else _executors(system)
     parts = {
         **{name: np.zeros(n) for name, n in (("shown", 5), ("partials", PARTIALS))},
         **_recorded(executors, links, queries),
@@ -176,10 +181,10 @@ def make_arrays(
         **_queues(system, plans),
         **_network(system.topology, servers),
         "clock": np.zeros(1, dtype=CLOCK),
-        "executors": _executors(system),
+        "executors": executors_of,
         "links": _links(system),
-        "executor_server": system.executor_server.astype(np.int64),
-        "executor_class": system.executor_class.astype(np.int64),
+        "executor_server": executors_of["server"].astype(np.int64),
+        "executor_class": executors_of["kind"].astype(np.int64),
         "server_stamp": np.zeros(servers, dtype=np.int64),
         "out": np.zeros(2 if scheduler.picks else largest, dtype=np.int64),
         "marks": np.append(size.marks(), -1),
@@ -188,6 +193,10 @@ def make_arrays(
         "completions": np.zeros(COMPLETIONS + plans.steps.shape[1], dtype=COMPLETION),
         "tables_i": flat.ints if flat else np.zeros(0, dtype=np.int64),
         "tables_f": flat.floats if flat else np.zeros(0),
+        "arrived_query": np.zeros(COMPLETIONS, dtype=np.int64),
+        "arrived_s": np.zeros(COMPLETIONS),
+        "users_at": np.zeros(queries, dtype=np.int64),
+        "events": _first_of_users(system),
         **_board(system, scheduler),
         **_flows(system, scheduler),
     }
@@ -200,17 +209,20 @@ def make_arrays(
 
 def _queues(system: System, plans: Plans) -> dict[str, Any]:
     """Return what executors that batch need."""
-    sizes = no_batch_sizes(system)
-    if sizes is None:
+    if not system.decides_in_turn:
         return {}
-    queues = np.zeros((system.executors, len(plans.plan)), dtype=QUEUE)
+    sizes, pools = no_batch_sizes(system), system.pools
+    rows = len(pools.pool) if pools else system.executors
+    queues = np.zeros((rows, len(plans.plan)), dtype=QUEUE)
     queues["head"] = queues["tail"] = -1
-    queues["limit"] = [step_rule(q).most for q in system.queries for _ in q.tasks.task_ids]
+    queues["limit"] = plans.plan["most"]
+    of_pools = {"joins": pools.joins, "speeds": pools.speed} if pools else {}
     return {
         "queues": queues.ravel(),
-        "batch_sizes": sizes,
-        "due_s": np.full(system.executors, math.inf),
-        "due_executors": np.zeros(system.executors, dtype=np.int64),
+        "batch_sizes": np.zeros((len(system.queries), 2), dtype=np.int64) if sizes is None else sizes,
+        "due_s": np.full(rows, math.inf),
+        "due_executors": np.zeros(rows, dtype=np.int64),
+        **of_pools,
     }
 
 
@@ -241,6 +253,35 @@ def _executors(system: System) -> Records:
         rows[name] = -1
     rows["next_s"] = math.inf
     return rows
+
+
+def _instances(system: System) -> Records:
+    """Return a row for each instance of the pools; those of executors come first."""
+    pools = system.all_pools
+    n = len(pools.pool)
+    rows = np.zeros(n, dtype=EXECUTOR)
+    rows["server"], rows["kind"], rows["pool"], rows["gpu"] = pools.server, pools.kind, pools.pool, pools.gpu
+    rows["shared"], rows["speed"] = pools.shared, pools.speed[:, 0]
+    for name in ("task", "head", "tail", "last", "pool_next", "gpu_first", "gpu_next"):
+        rows[name] = -1
+    rows["next_s"] = math.inf
+    first_on = {int(s): e for e, s in reversed(list(enumerate(system.executor_server.tolist())))}
+    for i in reversed(range(n)):
+        pool, gpu = int(pools.pool[i]), int(pools.gpu[i])
+        rows["idle"][pool] += 1
+        if i != pool:
+            rows["pool_next"][i], rows["pool_next"][pool] = rows["pool_next"][pool], i
+        rows["gpu_next"][i], rows["gpu_first"][gpu] = rows["gpu_first"][gpu], i
+        gpu_of_pool = int(pools.gpu[pool])
+        own = gpu_of_pool < system.executors
+        rows["board"][i] = gpu_of_pool if own else first_on[int(pools.server[i])]
+    return rows
+
+
+def _first_of_users(system: System) -> Records:
+    """Return the events of the users of closed loops, who all send their first query at 0."""
+    users = [(q, u) for q, query in enumerate(system.queries) for u in range(query.users)]
+    return _records(EVENT, [(0.0, user_key(q, u), (q << USER_SHIFT) + u) for q, u in users])
 
 
 def _links(system: System) -> Records:
@@ -294,6 +335,9 @@ def _set_clock(s: Arrays, system: System, scheduler: Scheduler, size: RunSize) -
         "network_view": int(level),
         "has_background": system.background_compute.rate > 0,
         "batching": len(s.queues) > 0,
+        "pools": system.pools is not None,
+        "closed": system.closed,
+        "events": len(s.events),
         "keys": len(s.plan),
         "mean_ticks": _ticks_of(system.background_compute.mean),
         "free_message": -1,
@@ -327,7 +371,12 @@ def with_room(s: Arrays) -> dict[str, Any]:
     }
     grown = {name: _grown(getattr(s, name), *need) for name, need in room.items()}
     places, messages = len(grown["tasks"]), len(grown["messages"])
-    grown["events"] = _longer(s.events, 2 * int(c["executors"]) + places + messages + 1)
+    users = int(s.queries["users"].sum())
+    at_once = 2 * len(s.executors) + places + messages + 1 + users
+    s.clock["events_at_once"] = at_once
+    # with pools ends change, and those that do not count any more stay in the list until their time
+    kept = int(c["events"]) + at_once if c["pools"] else 0
+    grown["events"] = _longer(s.events, max(at_once, 2 * kept))
     if places > len(s.line):  # turned so that the ring begins at 0, and goes on into the new rows
         grown["line"] = _longer(np.roll(s.line, -int(c["line_first"])), places)
         s.clock["line_first"], s.clock["room_line"] = 0, places
@@ -346,7 +395,7 @@ def with_room(s: Arrays) -> dict[str, Any]:
         for name in Arrays._fields:
             if name.startswith("ready_") or name == "places":
                 grown[name] = _longer(getattr(s, name), places)
-    for name in (*room, "flows"):
+    for name in (*room, "flows", "events"):
         s.clock[f"room_{name}"] = len(grown[name])
     return grown
 
@@ -381,6 +430,9 @@ class Feed:
 
     def __init__(self, workload: Workload, uniforms: int, picks: bool, at_once: int, expected: int) -> None:
         self._chunks, self.at_once, self._left = workload.chunks(), at_once, expected
+        self._of_users = {
+            q: workload.of_users(q) for q, query in enumerate(workload.system.queries) if query.users
+        }
         self._rows = uniform_blocks(workload.streams, uniforms) if picks else iter(())
 
     def jobs(self, s: Arrays) -> dict[str, Any]:
@@ -402,6 +454,21 @@ class Feed:
             "feed_draw": np.concatenate([c.services for c in chunks]),
             "feed_uniforms": np.concatenate([c.uniforms for c in chunks]),
         }
+
+    def users(self, s: Arrays) -> dict[str, Any]:
+        """Return the next draws of the classes in a closed loop that have none left."""
+        classes, tasks = len(s.users_at), int(s.queries["tasks"].max())
+        draws, uniforms = s.users_draw, s.users_uniforms
+        if not len(draws):
+            draws = np.ones((classes * BLOCK, tasks))
+            uniforms = np.zeros((classes * BLOCK, int(s.clock["uniforms"][0])))
+            s.users_at[:] = BLOCK
+        for q, chunks in self._of_users.items():
+            if s.users_at[q] == BLOCK:
+                rows, (services, drawn) = slice(q * BLOCK, (q + 1) * BLOCK), next(chunks)
+                draws[rows, : services.shape[1]], uniforms[rows] = services, drawn
+                s.users_at[q] = 0
+        return {"users_draw": draws, "users_uniforms": uniforms}
 
     def pick_rows(self, s: Arrays) -> dict[str, Any]:
         """Return the uniforms of the next picks."""
@@ -429,7 +496,8 @@ class Background:
 
     def refill(self, s: Arrays) -> dict[str, Any]:
         """Top up background that runs out soon; all up to now must have been absorbed."""
-        x, links, until_s = s.executors, s.links, float(s.clock["wanted_s"][0]) + self._ahead_s
+        x, links = s.executors[: len(self._executors.time_s)], s.links
+        until_s = float(s.clock["wanted_s"][0]) + self._ahead_s
         needed = np.minimum(x["absorbed"], x["served"])
         if self._executors.keep_ends:
             needed = np.minimum(needed, x["ended"])
@@ -437,7 +505,7 @@ class Background:
             x["dropped"][r] = needed[r]
         for r in self._links.refill(until_s, links["at"]):
             links["at"][r] = 0
-        rows = np.arange(len(x))
+        rows = np.arange(len(self._executors.time_s))
         x["next_s"] = self._executors.time_s[rows, x["absorbed"] - x["dropped"]]
         rows = np.arange(len(links))
         links["next_s"] = self._links.time_s[rows, links["at"]]

@@ -29,7 +29,7 @@ from nona.queries.simulation.reference.links import pending_s
 from nona.queries.simulation.reference.pick import bad_pick
 from nona.queries.simulation.rounds import FlowTotals, SchedulerRounds
 from nona.queries.simulation.sizes import RunSize
-from nona.queries.simulation.workload import Workload
+from nona.queries.simulation.workload import BLOCK, Workload
 from nona.queries.system import System
 
 
@@ -104,7 +104,7 @@ class CompiledRounds:
 _Both = NDArray[np.float64]  # busy seconds, service done
 
 
-def _raw_run(s: Arrays, state: State, core: Core, collected: Collected) -> RawRun:
+def _raw_run(system: System, s: Arrays, state: State, core: Core, collected: Collected) -> RawRun:
     """All that the engine hands over; ``state`` is where ``s`` lies, ``collected`` are the jobs."""
     c = s.clock[0]
     end = float(c["now_s"])
@@ -127,7 +127,7 @@ def _raw_run(s: Arrays, state: State, core: Core, collected: Collected) -> RawRu
         traced_messages=_messages(s.message_traces[: c["message_traces"]], end),
         decisions="machine code" if c["compiled"] else "python",
         crossed_bytes=np.column_stack([s.crossed_bytes, s.requested_bytes]) if c["paths"] else None,
-        batch_sizes=s.batch_sizes if c["batching"] else None,
+        batch_sizes=s.batch_sizes if system.batches else None,
     )
 
 
@@ -221,11 +221,15 @@ class CompiledRun:
         self.background = Background(system, workload, board, at_once)
         self._refill()
         if board:
-            self.arrays.next_change_s[:] = self.arrays.executors["next_s"]
+            own = self.arrays.executors[: system.executors]
+            self.arrays.next_change_s[:] = np.where(own["shared"], math.inf, own["next_s"])
+        if system.pools:
+            self._let_pools_decide()
         self._replace(self.feed.jobs(self.arrays))
+        if system.closed:
+            self._replace(self.feed.users(self.arrays))
         if on_progress is None:
             self.arrays.clock["next_report"] = np.iinfo(np.int64).max
-        self._handed = 0  # jobs of the feed whose arrival the collector knows
 
     def _replace(self, changed: Mapping[str, Any]) -> None:
         """Work with these arrays from now on; ``state`` says where they are."""
@@ -241,15 +245,16 @@ class CompiledRun:
             self._give(code)
         self._drain()
         self._report()
-        return _raw_run(self.arrays, self.state, self.core, self.collector.finish())
+        return _raw_run(self.system, self.arrays, self.state, self.core, self.collector.finish())
 
     def _give(self, code: int) -> None:
         if code == layout.DECIDE:
             self._decide()
         elif code == layout.JOBS:
-            self._drain()
-            self._replace(self.feed.jobs(self.arrays))
-            self._handed = 0
+            if self.arrays.clock["feed_at"][0] == self.arrays.clock["feed_jobs"][0]:
+                self._replace(self.feed.jobs(self.arrays))
+            else:
+                self._replace(self.feed.users(self.arrays))
         elif code == layout.BACKGROUND:
             self._beyond()
         elif code == layout.DRAIN:
@@ -262,6 +267,17 @@ class CompiledRun:
             self._report()
         else:
             self._refuse(code)
+
+    def _let_pools_decide(self) -> None:
+        """Set when each pool decides first: when its first background comes."""
+        s = self.arrays
+        next_s = np.where(s.executors["shared"], s.executors["next_s"], math.inf)
+        decide = np.flatnonzero(np.isfinite(next_s))
+        s.due_s[:] = next_s
+        s.due_executors[: len(decide)] = decide
+        s.clock["due_executors"] = len(decide)
+        if len(decide):
+            s.clock["decider"], s.clock["due_s"] = int(next_s.argmin()), next_s.min()
 
     def _beyond(self) -> None:
         """Prepare the event beyond the horizon: compute the round that comes first, or draw background."""
@@ -284,12 +300,11 @@ class CompiledRun:
     def _drain(self) -> None:
         """Hand over the jobs that arrived and those that were completed since the last time."""
         s = self.arrays
-        at, done = int(s.clock["feed_at"][0]), int(s.clock["completions"][0])
-        first = int(s.clock["next_number"][0]) - (at - self._handed)
-        if at > self._handed:
-            part = slice(self._handed, at)
-            self.collector.arrivals(first, s.feed_query[part], s.feed_s[part])
-            self._handed = at
+        arrived, done = int(s.clock["arrived"][0]), int(s.clock["completions"][0])
+        if arrived:
+            first = int(s.clock["next_number"][0]) - arrived
+            self.collector.arrivals(first, s.arrived_query[:arrived].copy(), s.arrived_s[:arrived].copy())
+            s.clock["arrived"] = 0
         if done:
             rows = s.completions[:done]
             parts = np.stack([rows[p] for p in _PARTS], axis=1)
@@ -309,8 +324,12 @@ class CompiledRun:
         tables = self.rounds.tables if self.rounds else self.prepared.tables
         now, view = float(c["now_s"]), _shown_view(s)
         if not self.scheduler.picks:
-            query = int(s.jobs["query"][c["admitted"]])
-            decide(now, query, view, tables, s.feed_uniforms[c["feed_at"] - 1], s.out)
+            job = s.jobs[c["admitted"]]
+            query = int(job["query"])
+            row = s.feed_uniforms[c["feed_at"] - 1]
+            if job["user"] >= 0:
+                row = s.users_uniforms[query * BLOCK + s.users_at[query] - 1]
+            decide(now, query, view, tables, row, s.out)
         else:
             row = s.pick_uniforms[c["pick_at"]]
             s.clock["answer"] = 1 if decide(now, view, _shown_ready(s), tables, row, s.out) else 0

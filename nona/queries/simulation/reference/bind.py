@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,13 +21,14 @@ from nona.queries.system import System
 
 @dataclass(frozen=True, slots=True)
 class EngineParts:
-    """Parts of the engine that a dispatcher works with."""
+    """Parts of the engine that a dispatcher works with; ``queues`` are executors and pools by number."""
 
     env: Environment
     system: System
     scheduler: Scheduler
     prepared: SchedulerTables
     executors: list[ExecutorProcess]
+    queues: list[ExecutorProcess]
     link: SimulatedLink
     board: LoadBoard
     look: Callable[[], SystemView]
@@ -69,6 +71,7 @@ class BindDispatcher:
         self._tables = as_lists(tables) if self._lists else tables
         out = np.zeros(max(len(q.tasks) for q in parts.system.queries), dtype=np.int64)
         self._out: Any = out.tolist() if self._lists else out
+        self._joins = _joins(parts.system)
 
     def allot(self, work_s: Any) -> None:
         """From now on decisions look at these works (Q·E,)."""
@@ -84,15 +87,18 @@ class BindDispatcher:
         if min(places) < 0 or max(places) >= len(parts.executors):
             raise bad_binding(parts.scheduler.name, job.query, places, len(parts.executors))
         bound = [parts.executors[e] for e in places]
+        if self._joins:
+            joins = self._joins[job.query]
+            bound = [parts.queues[joins[task][e]] for task, e in enumerate(places)]
         job.executor = [*bound]
         for task, executor in enumerate(bound):
-            parts.board.promise(executor.number, load_s(job, task, executor))
+            parts.board.promise(executor.board_number, load_s(job, task, executor))
         for task in job.plan.sources:
             job.join(task)
 
     def task_ended(self, job: QueryJob, task: int, executor: ExecutorProcess) -> None:
         """Send the results of a complete task to where they are read."""
-        self._parts.board.release(executor.number, load_s(job, task, executor))
+        self._parts.board.release(executor.board_number, load_s(job, task, executor))
         for output in job.plan.outputs[task]:
             elsewhere: dict[int, list[int]] = {}
             for place, target in enumerate(output.targets):
@@ -107,6 +113,14 @@ class BindDispatcher:
     def settled(self, open_jobs: int) -> None:
         """Do nothing: all is decided at arrival."""
         return
+
+
+def _joins(system: System) -> list[list[list[int]]]:
+    """By query class (T, E): the pool that a task joins when it is bound to an executor; empty without."""
+    if system.pools is None:
+        return []
+    first = np.cumsum([0, *(len(q.tasks) for q in system.queries)]).tolist()
+    return [system.pools.joins[a:b].tolist() for a, b in pairwise(first)]
 
 
 class RoundDispatcher:

@@ -8,10 +8,11 @@ decisions, :mod:`~.kernel` for the order of simultaneous events.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import simpy
 from numpy.typing import NDArray
 
 from nona.core.arrays import Floats
@@ -19,13 +20,13 @@ from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables
 from nona.queries.simulation.batching import no_batch_sizes
 from nona.queries.simulation.collected import PARTS, JobCollector, RunProgress, busy_shares
 from nona.queries.simulation.records import RawRun
-from nona.queries.simulation.reference.batches import make_executors
 from nona.queries.simulation.reference.bind import BindDispatcher, Dispatcher, EngineParts, RoundDispatcher
 from nona.queries.simulation.reference.executors import (
     ExecutorProcess,
     LoadBoard,
     Surroundings,
-    busy_and_work,
+    busy_s,
+    served_and_work,
 )
 from nona.queries.simulation.reference.jobs import (
     NO_PARTS,
@@ -34,14 +35,16 @@ from nona.queries.simulation.reference.jobs import (
     parts_of_bound,
     parts_of_picked,
 )
-from nona.queries.simulation.reference.kernel import ARRIVAL, Environment, Process, content_key
+from nona.queries.simulation.reference.kernel import ARRIVAL, Environment, Process, content_key, user_key
 from nona.queries.simulation.reference.links import SimulatedLink, make_link
 from nona.queries.simulation.reference.pick import PickDispatcher
+from nona.queries.simulation.reference.pools import make_executors
 from nona.queries.simulation.sizes import RunSize
-from nona.queries.simulation.workload import Workload, make_plan
+from nona.queries.simulation.workload import QueryPlan, Workload, make_plan
 from nona.queries.system import System
 
 Report = Callable[[RunProgress], None]
+Rows = Iterator[tuple[list[float] | None, Any]]
 HAND_OVER = 4096  # arrivals between two hand-overs to the collector
 
 
@@ -66,7 +69,7 @@ class SimPyRun:
         self.picks = scheduler.picks
         self._make_parts(scheduler, prepared, Workload(system, size.replication, prepared.uniforms_per_job))
         self.collector = JobCollector(system, size, report is not None)
-        self.handed = 0  # arrivals handed over
+        self.handed = self.numbered = 0  # arrivals handed over, and all
         self.new_query, self.new_s = list[int](), list[float]()
         self.done_number, self.done_s, self.done_parts_s = list[int](), list[float](), list[float]()
         self.marks, self.traced = [*size.marks().tolist(), -1], set(size.traced().tolist())
@@ -84,15 +87,20 @@ class SimPyRun:
         env, system, streams = self.env, self.system, workload.streams
         board = LoadBoard(system.executors, system.servers, scheduler.sees_loads)
         around = Surroundings(env, system, self.size.run_on, board, self._task_ended)
-        self.executors = make_executors(around, streams, self._step_started)
+        self.executors, queues = make_executors(around, streams, self._step_started)
         self.link = make_link(env, system, streams)
         look = _viewer(system, scheduler, board, self.link)
-        parts = EngineParts(env, system, scheduler, prepared, self.executors, self.link, board, look)
+        parts = EngineParts(env, system, scheduler, prepared, self.executors, queues, self.link, board, look)
         self.binds = BindDispatcher(parts)
         self.dispatcher: Dispatcher = PickDispatcher(parts, streams) if self.picks else self.binds
         self.rounds = RoundDispatcher(parts, self.binds) if scheduler.kind == "allocate" else None
         self.parts_of = parts_of_picked if self.picks else parts_of_bound
-        env.process(self._arrivals(workload, scheduler.takes_lists))
+        plans = [make_plan(q, system.capacity) for q in system.queries]
+        env.process(self._arrivals(workload, plans, scheduler.takes_lists))
+        self._users = _users_of(workload, plans, scheduler.takes_lists)
+        for q, query in enumerate(system.queries):
+            for user in range(query.users):
+                self._send(q, user, 0.0)
 
     def run(self) -> RawRun:
         """Simulate until the cohort is complete or the run is too long."""
@@ -106,16 +114,33 @@ class SimPyRun:
             raise failure
         return self._raw()
 
-    def _arrivals(self, workload: Workload, lists: bool) -> Process:
-        plans = [make_plan(q, self.system.capacity) for q in self.system.queries]
+    def _arrivals(self, workload: Workload, plans: list[QueryPlan], lists: bool) -> Process:
         tasks = [plan.tasks for plan in plans]
         rows = (row for chunk in workload.chunks() for row in chunk.rows(tasks, lists))
         for number, (arrival_s, query, draws, uniforms) in enumerate(rows):
-            yield self.env.at(arrival_s, content_key(ARRIVAL, number))
-            if number > self.size.last and self.size.too_long(number, arrival_s - self.last_s):
-                self.finished = True
+            if math.isinf(arrival_s):
                 return
-            self._arrive(QueryJob(self.env, number, query, plans[query], arrival_s, draws), uniforms)
+            yield self.env.at(arrival_s, content_key(ARRIVAL, number))
+            self._next_job(query, plans[query], draws, uniforms, -1)
+
+    def _send(self, query: int, user: int, time_s: float) -> None:
+        """Let a user of a closed loop send a query at this instant."""
+
+        def arrive(_: simpy.Event) -> None:
+            plan, rows = self._users[query]
+            self._next_job(query, plan, *next(rows), user)
+
+        self.env.at(time_s, user_key(query, user), arrive)
+
+    def _next_job(
+        self, query: int, plan: QueryPlan, draws: list[float] | None, uniforms: Any, user: int
+    ) -> None:
+        number, now = self.numbered, self.env.now
+        if number > self.size.last and self.size.too_long(number, now - self.last_s):
+            self.finished = True
+        else:
+            self.numbered += 1
+            self._arrive(QueryJob(self.env, number, query, plan, now, draws, user), uniforms)
 
     def _arrive(self, job: QueryJob, uniforms: Any) -> None:
         now, number = self.env.now, job.number
@@ -155,7 +180,7 @@ class SimPyRun:
 
     def _busy(self) -> tuple[Floats, Floats]:
         now = self.env.now
-        return busy_and_work(self.executors, now)[0], self.link.busy_and_work(now)[0]
+        return busy_s(self.executors, now), self.link.busy_and_work(now)[0]
 
     def _step_started(self, first: QueryJob, members: int) -> None:
         if self.batch_sizes is not None and self.size.first <= first.number <= self.size.last:
@@ -185,6 +210,8 @@ class SimPyRun:
         self.done_parts_s += parts_s
         self.unmeasured -= measured
         self.finished = not self.unmeasured
+        if job.user >= 0:
+            self._send(job.query, job.user, self.env.now + self.system.queries[job.query].think_s)
 
     def _tell(self, report: Report) -> None:
         self._hand_over()
@@ -206,7 +233,7 @@ class SimPyRun:
         if self.report is not None:
             self._tell(self.report)
         (executors_first, links_first), (executors_last, links_last) = self.busy_at
-        executor_busy_s, executor_work_s = busy_and_work(self.executors, end)
+        executor_busy_s, executor_work_s = served_and_work(self.executors, end)
         link_busy_s, link_work_s = self.link.busy_and_work(end)
         tasks = [i for t in self.traces for i in t.tasks if i.end_s <= end]
         messages = [m for t in self.traces for m in t.messages if m.delivered_s <= end]
@@ -231,6 +258,18 @@ class SimPyRun:
             crossed_bytes=self.link.crossed_bytes(),
             batch_sizes=self.batch_sizes,
         )
+
+
+def _users_of(workload: Workload, plans: list[QueryPlan], lists: bool) -> list[tuple[QueryPlan, Rows]]:
+    """By query class its plan, and what each query of users draws: multipliers, uniforms."""
+
+    def rows(query: int) -> Rows:
+        scv = workload.system.queries[query].service_scv
+        for services, uniforms in workload.of_users(query):
+            drawn = services.tolist() if scv else [None] * len(services)
+            yield from zip(drawn, uniforms.tolist() if lists else uniforms, strict=True)
+
+    return [(plan, rows(query)) for query, plan in enumerate(plans)]
 
 
 def _viewer(

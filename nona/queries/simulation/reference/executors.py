@@ -1,6 +1,7 @@
 """Executors, each a process that runs one task at a time, and the load that schedulers see.
 
-Those that take several tasks in a step are in :mod:`~nona.queries.simulation.reference.batches`.
+Pools of instances, and those that take several tasks in a step, are in
+:mod:`~nona.queries.simulation.reference.pools`.
 """
 
 from __future__ import annotations
@@ -84,8 +85,9 @@ class ExecutorProcess:
 
     def __init__(self, number: int, background: Iterator[tuple[float, float]], of: Surroundings) -> None:
         env, system, self.run_on, self.board, self.on_end = of
-        self.env, self.number = env, number
-        self.server, self.kind = int(system.executor_server[number]), int(system.executor_class[number])
+        self.env, self.number, self.board_number = env, number, number
+        at = min(number, system.executors - 1)  # pools of stages set their own
+        self.server, self.kind = int(system.executor_server[at]), int(system.executor_class[at])
         self.free_s = self.since_s = self.closed_s = self.work_s = self.idle_s = 0.0
         self._queue: list[Item] = []
         self._in_service: Item | None = None
@@ -137,6 +139,9 @@ class ExecutorProcess:
     def _run_background(self, service_s: float) -> Process:
         yield self.env.at(self._hold(service_s), content_key(BACKGROUND, self.number, 1))
         self._in_service = None
+        self._background_ended()
+
+    def _background_ended(self) -> None:
         self.board.release(self.number, self._background_mean_s)
         if not self.board.queue_length[self.number]:
             self.board.freed.add(self.number)
@@ -166,11 +171,22 @@ class ExecutorProcess:
         """Busy seconds from 0 to ``now``: the length of the busy periods."""
         return self.closed_s + min(self.free_s, now) - self.since_s
 
+    def served_until(self, now: float) -> float:
+        """Seconds of service given by ``now``: all busy ones, as one task runs at a time."""
+        return self.busy_until(now)
+
     def work_until(self, now: float) -> float:
         """Seconds of service done by ``now``: started services less what is left of them."""
         return self.work_s - max(0.0, self.free_s - now)
 
 
-def busy_and_work(executors: list[ExecutorProcess], now: float) -> tuple[Floats, Floats]:
-    """(E,) Busy seconds, and seconds of service done, of every executor from 0 to ``now``."""
-    return np.array([x.busy_until(now) for x in executors]), np.array([x.work_until(now) for x in executors])
+def busy_s(executors: list[ExecutorProcess], now: float) -> Floats:
+    """(E,) Busy seconds of every executor from 0 to ``now``."""
+    return np.array([x.busy_until(now) for x in executors])
+
+
+def served_and_work(executors: list[ExecutorProcess], now: float) -> tuple[Floats, Floats]:
+    """(E,) Seconds of service given by every executor from 0 to ``now``, and those of what was done."""
+    return np.array([x.served_until(now) for x in executors]), np.array(
+        [x.work_until(now) for x in executors]
+    )

@@ -41,19 +41,21 @@ class QueryJob:
     """One query in the system.
 
     By task: ``missing`` inputs, which are not on its server yet; ``executor``, where it runs; ``joined_s``,
-    when it joined the queue there; ``start_s``, ``end_s``, its run, in a batch of ``members``; ``fill_s``,
-    for how long the executor stood idle while it waited (before it starts: when it joined);
-    ``last_message``, the number of the input that a message brought last, at ``message_s`` (the largest of
-    those of one instant, in whichever order they come within it); ``picked_s``, when it was picked.
-    ``left`` tasks are not complete. ``sent_bytes`` adds up messages. Where
-    tasks are picked: ``unfinished`` predecessors of each, ``messages`` by (tensor, server), ``running``
-    executors held, the job's ``draw``, and where its tasks begin in the list of places (``base``).
+    when it joined the queue there; ``start_s``, ``end_s``, its run, in a batch of ``members``, ``step`` of
+    its GPU; ``fill_s``, for how long the executor stood idle while it waited (before it starts: when it
+    joined); ``last_message``, the number of the input that a message brought last, at ``message_s`` (the
+    largest of those of one instant, in whichever order they come within it); ``picked_s``, when it was
+    picked. ``left`` tasks are not complete. ``user``: who sent it in a closed loop, else −1. ``sent_bytes``
+    adds up messages. Where tasks are picked: ``unfinished`` predecessors of each, ``messages`` by (tensor,
+    server), ``running`` executors held, the job's ``draw``, and where its tasks begin in the list of places
+    (``base``).
     """
 
     __slots__ = (
         "arrival_s", "base", "draw", "draws", "end_s", "env", "executor", "fill_s", "joined_s",
         "last_message", "left", "members", "message_s", "messages", "missing", "number", "picked_s", "plan",
-        "query", "running", "sent_bytes", "start_s", "trace", "unfinished",
+        "query", "running", "sent_bytes", "start_s", "step", "trace",
+        "unfinished", "user",
     )  # fmt: skip
     base: int
     draw: float
@@ -66,7 +68,9 @@ class QueryJob:
         plan: QueryPlan,
         arrival_s: float,
         draws: list[float] | None,
+        user: int = -1,
     ) -> None:
+        self.user = user
         self.env, self.number, self.query, self.plan = env, number, query, plan
         self.arrival_s, self.draws = arrival_s, draws
         self.missing = plan.inputs.copy()
@@ -75,6 +79,7 @@ class QueryJob:
         self.joined_s, self.start_s = [0.0] * plan.tasks, [0.0] * plan.tasks
         self.end_s, self.picked_s = [0.0] * plan.tasks, [0.0] * plan.tasks
         self.members, self.fill_s = [1] * plan.tasks, [0.0] * plan.tasks
+        self.step = [0] * plan.tasks
         self.left = plan.tasks
         self.sent_bytes = 0.0
         self.unfinished = plan.predecessors.copy()

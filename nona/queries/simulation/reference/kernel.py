@@ -38,6 +38,15 @@ def content_key(kind: int, job: int = 0, item: int = 0) -> int:
     return (kind << KIND_SHIFT) + (job << JOB_SHIFT) + item
 
 
+USER_SHIFT = 32
+_USERS = 1 << 39  # in place of a job's number, above all of these
+
+
+def user_key(query: int, user: int) -> int:
+    """Return the key of the arrival of a user's query in a closed loop: after all others of its instant."""
+    return (ARRIVAL << KIND_SHIFT) + ((_USERS + query) << JOB_SHIFT) + user
+
+
 class Environment(simpy.Environment):
     """SimPy's, ordered as above.
 

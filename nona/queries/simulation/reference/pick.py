@@ -14,7 +14,7 @@ from nona.core.arrays import Floats, Ints
 from nona.core.errors import SimulationError
 from nona.core.random_streams import RandomStreams
 from nona.queries.schedulers.base import NetworkView, Ready, card_rate
-from nona.queries.simulation.batching import batch_keys, step_rule
+from nona.queries.simulation.batching import batch_keys
 from nona.queries.simulation.reference.bind import EngineParts, load_s
 from nona.queries.simulation.reference.executors import ExecutorProcess
 from nona.queries.simulation.reference.jobs import QueryJob
@@ -139,7 +139,7 @@ class PickDispatcher:
         self._rows = (row for rows in blocks for row in rows)
         self._row = next(self._rows)
         self._keys = batch_keys(parts.system)
-        self._most = [step_rule(q).most for q in parts.system.queries]
+        self._most = [len(q.step_s) for q in parts.system.queries]
         self._out = np.zeros(2, dtype=np.int64)
         self._wake_s, self._open_jobs = math.inf, 0
 

@@ -13,6 +13,7 @@ from typing import Any
 from nona.core.compiled.memory import (
     STARTED,
     State,
+    background_work_s_of,
     batch_sizes_of,
     clock_at,
     due_executors_of,
@@ -23,15 +24,23 @@ from nona.core.compiled.memory import (
     plan_at,
     preferred_of,
     push,
-    queries_at,
     queues_at,
+    speeds_of,
     steps_of,
     task_traces_at,
     tasks_at,
 )
 from nona.queries.simulation.batching import members_taken
-from nona.queries.simulation.compiled.events.loads import absorb, bring_up, catch_up, hold, run_background
-from nona.queries.simulation.reference.kernel import JOB_SHIFT, KIND_SHIFT, TASK_END
+from nona.queries.simulation.compiled.events.loads import (
+    absorb,
+    absorb_shared,
+    bring_up,
+    catch_up,
+    hold,
+    release,
+    run_background,
+)
+from nona.queries.simulation.reference.kernel import BACKGROUND, JOB_SHIFT, KIND_SHIFT, TASK_END
 
 
 def decide_at(s: State, e: int, time_s: float) -> None:
@@ -68,9 +77,12 @@ def stand_in_queue(s: State, place: int, now: float) -> None:
         x.head = k
     append(s, queue, place)
     queue.waiting += 1
-    if queries_at(s, jobs_at(s, task.slot).query).ahead:
+    if plan_at(s, task.plan).ahead:
         _form(s, k, now)
-    if not x.active:
+    if x.shared:
+        if x.idle:
+            decide_at(s, e, now)
+    elif not x.active:
         decide_at(s, e, now if now > x.free_s else x.free_s)
 
 
@@ -127,6 +139,9 @@ def decide(s: State, now: float) -> None:
     e = c.decider
     _next_due(s)
     x = executors_at(s, e)
+    if x.shared:
+        _decide_shared(s, e, now)
+        return
     if x.active:
         return
     bring_up(s, e, now)
@@ -137,26 +152,157 @@ def decide(s: State, now: float) -> None:
         return
     last = x.last
     x.last = -1
-    if last >= 0 and c.run_on and x.free_s == now and _run_on(s, e, last, now):
+    if last >= 0 and c.run_on and x.free_s == now and _run_on(s, e, e, last, now):
         return
     k = _first_ready(s, e, now)
     if _background_first(s, e, k):
         run_background(s, e, now)
         _after_background(s, e)
     elif k >= 0:
-        first = queues_at(s, k).head
-        _merge(s, k, now)
-        members = _size(s, k, now)
-        _leave_formed(s, k, members)
-        place = first
-        for n in range(members):
-            follower = tasks_at(s, place).queue_next
-            _leave_queue(s, place)
-            tasks_at(s, place).queue_next = follower if n + 1 < members else -1
-            place = follower
-        _start(s, first, members, now)
+        _start_from(s, k, e, now)
     elif x.head >= 0:
         decide_at(s, e, _due_s(s, e))
+
+
+def _start_from(s: State, k: int, i: int, now: float) -> None:
+    """Start the batch at the head of queue ``k`` on instance ``i``."""
+    first = queues_at(s, k).head
+    _merge(s, k, now)
+    members = _size(s, k, now)
+    _leave_formed(s, k, members)
+    place = first
+    for n in range(members):
+        follower = tasks_at(s, place).queue_next
+        _leave_queue(s, place)
+        tasks_at(s, place).queue_next = follower if n + 1 < members else -1
+        place = follower
+    _start(s, i, first, members, now)
+
+
+def _decide_shared(s: State, e: int, now: float) -> None:
+    """Start what may start on the idle instances of pool ``e``."""
+    c = clock_at(s, 0)
+    x = executors_at(s, e)
+    absorb_shared(s, e, now)
+    if x.next_s < math.inf:
+        decide_at(s, e, x.next_s)
+    if x.head < 0 and x.served == x.absorbed:
+        return
+    i = e
+    while i >= 0:
+        y = executors_at(s, i)
+        if not y.active:
+            last = y.last
+            y.last = -1
+            if last >= 0 and c.run_on and y.end_s == now:
+                _run_on(s, e, i, last, now)
+        i = y.pool_next
+    while x.idle:
+        i = _next_instance(s, e)
+        k = _first_ready(s, e, now)
+        if _background_first(s, e, k):
+            service = background_work_s_of(s)[e, x.served - x.dropped]
+            x.served += 1
+            x.ended = x.served
+            executors_at(s, i).task = -1
+            executors_at(s, i).key = (BACKGROUND << KIND_SHIFT) + (i << JOB_SHIFT) + 1
+            _begin(s, i, service, now)
+        elif k >= 0:
+            _start_from(s, k, i, now)
+        else:
+            if x.head >= 0:
+                decide_at(s, e, _due_s(s, e))
+            return
+
+
+def _next_instance(s: State, e: int) -> int:
+    """Return the idle instance of pool ``e`` whose GPU runs least; of equal ones the first."""
+    best = -1
+    least = 0
+    i = e
+    while i >= 0:
+        y = executors_at(s, i)
+        running = executors_at(s, y.gpu).running
+        if not y.active and (best < 0 or running < least):
+            best = i
+            least = running
+        i = y.pool_next
+    return int(best)
+
+
+def _begin(s: State, i: int, service: float, now: float) -> None:
+    """Instance ``i`` begins a step of ``service`` seconds at full speed."""
+    y = executors_at(s, i)
+    x = executors_at(s, y.pool)
+    g = executors_at(s, y.gpu)
+    x.idle -= 1
+    if x.idle == 0 and now > x.idle_since_s:
+        x.idle_s += now - x.idle_since_s
+    if g.running == 0 and now > g.free_s:
+        g.closed_s += g.free_s - g.since_s
+        g.since_s = now
+    g.work_s += service
+    _count_given(s, y.gpu, now)
+    g.running += 1
+    _change_speed(s, y.gpu, now)
+    y.active = 1
+    _end_at(s, i, now + service / g.speed)
+
+
+def end_shared(s: State, i: int, now: float) -> None:
+    """End the step of instance ``i``; the others on its GPU go on faster."""
+    y = executors_at(s, i)
+    x = executors_at(s, y.pool)
+    g = executors_at(s, y.gpu)
+    y.active = 0
+    _count_given(s, y.gpu, now)
+    g.running -= 1
+    if g.running:
+        _change_speed(s, y.gpu, now)
+    else:
+        g.free_s = now
+    if x.idle == 0:
+        x.idle_since_s = now
+    x.idle += 1
+    if x.head >= 0 or x.served < x.absorbed:
+        decide_at(s, y.pool, now)
+
+
+def end_background(s: State, i: int, now: float) -> None:
+    """End the background that ran on instance ``i``."""
+    c = clock_at(s, 0)
+    if c.board:
+        release(s, executors_at(s, i).board, c.mean_ticks)
+    end_shared(s, i, now)
+
+
+def _count_given(s: State, gpu: int, now: float) -> None:
+    g = executors_at(s, gpu)
+    g.given_s += g.running * g.speed * (now - g.given_at_s)
+    g.given_at_s = now
+
+
+def _change_speed(s: State, gpu: int, now: float) -> None:
+    """Set the speed on a GPU by its busy instances, and the ends of those that were busy before."""
+    g = executors_at(s, gpu)
+    before = g.speed
+    g.speed = speeds_of(s)[gpu, g.running - 1]
+    if g.speed == before:
+        return
+    i = g.gpu_first
+    while i >= 0:
+        y = executors_at(s, i)
+        if y.active:
+            _end_at(s, i, now + (y.end_s - now) * before / g.speed)
+        i = y.gpu_next
+
+
+def _end_at(s: State, i: int, end: float) -> None:
+    c = clock_at(s, 0)
+    y = executors_at(s, i)
+    y.end_s = end
+    push(events_of(s), c.events, end, y.key, i)
+    c.events += 1
 
 
 def _background_first(s: State, e: int, k: int) -> bool:
@@ -192,8 +338,8 @@ def _after_background(s: State, e: int) -> None:
         catch_up(s, e, math.inf)
 
 
-def _run_on(s: State, e: int, last: int, now: float) -> bool:
-    """Start the next task of all the jobs of the batch that ended, if it waits here for all of them.
+def _run_on(s: State, e: int, i: int, last: int, now: float) -> bool:
+    """Start, on instance ``i``, what waits in pool ``e`` for all jobs of the batch that ended.
 
     Of picked tasks those alone, if no others are expected with them.
     """
@@ -221,7 +367,7 @@ def _run_on(s: State, e: int, last: int, now: float) -> bool:
             tasks_at(s, before).queue_next = member
         before = member
         place = tasks_at(s, place).queue_next
-    _start(s, first, members, now)
+    _start(s, i, first, members, now)
     return True
 
 
@@ -248,7 +394,7 @@ def _first_ready(s: State, e: int, now: float) -> int:
     k = executors_at(s, e).head
     while k >= 0:
         queue = queues_at(s, k)
-        if queries_at(s, jobs_at(s, tasks_at(s, queue.head).slot).query).ahead:
+        if plan_at(s, tasks_at(s, queue.head).plan).ahead:
             _form(s, k, now)
         order = tasks_at(s, queue.head).order
         if (best < 0 or order < tasks_at(s, queues_at(s, best).head).order) and _size(s, k, now) > 0:
@@ -262,7 +408,7 @@ def _size(s: State, k: int, now: float) -> int:
     queue = queues_at(s, k)
     if clock_at(s, 0).picks:
         return int(queue.waiting) if queue.waiting == queue.limit else 0
-    rule = queries_at(s, jobs_at(s, tasks_at(s, queue.head).slot).query)
+    rule = plan_at(s, tasks_at(s, queue.head).plan)
     if not rule.ahead:
         return int(_taken(s, k, queue.head, queue.waiting, 0, now)[0])
     return int(queue.first)
@@ -273,7 +419,7 @@ def _merge(s: State, k: int, now: float) -> None:
     queue = queues_at(s, k)
     if queue.second and not queue.full & 1 and queue.first + queue.second <= queue.limit:
         later = tasks_at(s, _nth(s, queue.head, queue.first))
-        delay_s = queries_at(s, jobs_at(s, later.slot).query).delay_s
+        delay_s = plan_at(s, later.plan).delay_s
         if delay_s > 0 and now >= later.latest_s + delay_s:
             queue.first += queue.second
             queue.second = 0
@@ -283,7 +429,7 @@ def _merge(s: State, k: int, now: float) -> None:
 def _form(s: State, k: int, now: float) -> None:
     """Let batches form ahead, or grow."""
     queue = queues_at(s, k)
-    ahead = queries_at(s, jobs_at(s, tasks_at(s, queue.head).slot).query).ahead
+    ahead = plan_at(s, tasks_at(s, queue.head).plan).ahead
     while queue.waiting > queue.first + queue.second:
         batches = (queue.first > 0) + (queue.second > 0)
         grows = batches > 0 and not queue.full & batches
@@ -322,14 +468,14 @@ def _taken(s: State, k: int, oldest: int, waiting: int, formed: int, now: float)
     """Return how many ``waiting`` tasks from ``oldest`` on a batch of ``formed`` takes, and if it is full."""
     limit = queues_at(s, k).limit
     task = tasks_at(s, oldest)
-    q = jobs_at(s, tasks_at(s, queues_at(s, k).head).slot).query
-    rule = queries_at(s, q)
+    of_plan = tasks_at(s, queues_at(s, k).head).plan
+    rule = plan_at(s, of_plan)
     reach = min(formed + waiting, limit)
     largest = limit
     preferred = limit if reach == limit else 0
     if rule.largest:
         largest = rule.largest
-        preferred = preferred_of(s)[q, reach]
+        preferred = preferred_of(s)[of_plan, reach]
     late = rule.delay_s > 0 and now >= task.latest_s + rule.delay_s
     return members_taken(waiting, formed, limit, late, rule.delay_s == 0, preferred, largest)
 
@@ -340,7 +486,7 @@ def _due_s(s: State, e: int) -> float:
     k = executors_at(s, e).head
     while k >= 0 and not clock_at(s, 0).picks:
         task = tasks_at(s, queues_at(s, k).head)
-        due_s = min(due_s, task.latest_s + queries_at(s, jobs_at(s, task.slot).query).delay_s)
+        due_s = min(due_s, task.latest_s + plan_at(s, task.plan).delay_s)
         k = queues_at(s, k).next
     return due_s
 
@@ -374,27 +520,36 @@ def _leave_queue(s: State, place: int) -> None:
 def _idle_s(s: State, e: int, now: float) -> float:
     """Seconds up to now in which nothing ran on ``e``."""
     x = executors_at(s, e)
+    if x.shared:
+        return float(x.idle_s + max(0.0, now - x.idle_since_s)) if x.idle else float(x.idle_s)
     return float(x.idle_s + (now - x.free_s)) if now > x.free_s else float(x.idle_s)
 
 
-def _start(s: State, first: int, members: int, now: float) -> None:
-    """Start the batch from ``first`` on, chained by ``queue_next``."""
+def _start(s: State, i: int, first: int, members: int, now: float) -> None:
+    """Start the batch from ``first`` on, chained by ``queue_next``, on instance ``i``."""
     c = clock_at(s, 0)
     head = tasks_at(s, first)
-    e = head.executor
-    x = executors_at(s, e)
+    x = executors_at(s, i)
     job = jobs_at(s, head.slot)
     if c.first <= job.number <= c.last:
         batch_sizes_of(s)[job.query, members] += 1
     service = steps_of(s)[x.kind * c.keys + head.plan, members - 1] * head.draw
-    idle_s = _idle_s(s, e, now)
-    x.steps += 1
-    occupy(s, first, hold(s, e, now, service))
+    idle_s = _idle_s(s, head.executor, now)
+    if x.shared:
+        x.task = first
+        x.key = _end_key(s, first)
+        executors_at(s, x.gpu).steps += 1
+        x.step = executors_at(s, x.gpu).steps
+        _begin(s, i, service, now)
+    else:
+        x.steps += 1
+        x.step = x.steps
+        occupy(s, first, hold(s, i, now, service))
     place = first
     while place >= 0:
         task = tasks_at(s, place)
         task.fill_s = max(0.0, idle_s - task.fill_s)
-        note_run(s, place, now, x.steps, members)
+        note_run(s, place, now, x.step, members)
         place = task.queue_next
 
 
@@ -402,41 +557,63 @@ def occupy(s: State, place: int, end: float) -> None:
     """Occupy the executor of the task at ``place``, or of the batch that it heads, until ``end``."""
     c = clock_at(s, 0)
     task = tasks_at(s, place)
-    job = jobs_at(s, task.slot)
     x = executors_at(s, task.executor)
     x.active = 1
     x.task = place
-    key = (TASK_END << KIND_SHIFT) + (job.number << JOB_SHIFT) + place - job.base
-    push(events_of(s), c.events, end, key, task.executor)
+    push(events_of(s), c.events, end, _end_key(s, place), task.executor)
     c.events += 1
+
+
+def _end_key(s: State, place: int) -> int:
+    """Return the key of the end of the task at ``place``."""
+    job = jobs_at(s, tasks_at(s, place).slot)
+    return int((TASK_END << KIND_SHIFT) + (job.number << JOB_SHIFT) + place - job.base)
 
 
 def note_run(s: State, place: int, begin: float, step: int, members: int) -> None:
     """Record that the task at ``place`` runs from ``begin`` until its executor is free."""
-    c = clock_at(s, 0)
     task = tasks_at(s, place)
-    job = jobs_at(s, task.slot)
     task.missing = STARTED
     task.members = members
     task.start_s = begin
-    task.end_s = executors_at(s, task.executor).free_s
+    x = executors_at(s, task.executor)
+    if not x.shared:
+        task.end_s = x.free_s
+        _trace_task(s, place, task.executor, step)
+
+
+def note_end(s: State, i: int, place: int, now: float) -> None:
+    """Record that the task at ``place`` has ended on instance ``i`` of a pool."""
+    tasks_at(s, place).end_s = now
+    x = executors_at(s, i)
+    _trace_task(s, place, x.gpu, x.step)
+
+
+def _trace_task(s: State, place: int, e: int, step: int) -> None:
+    c = clock_at(s, 0)
+    task = tasks_at(s, place)
+    job = jobs_at(s, task.slot)
     if job.traced:
         row = task_traces_at(s, c.task_traces)
         c.task_traces += 1
         row.job = job.number
         row.query = job.query
         row.task = place - job.base
-        row.executor = task.executor
+        row.executor = e
         row.ready_s = task.latest_s
-        row.start_s = begin
+        row.start_s = task.start_s
         row.end_s = task.end_s
         row.step = step
-        row.members = members
+        row.members = task.members
 
 
 def step_ended(s: State, e: int, goes_on: bool, now: float) -> None:
     """End the batch on ``e``; ``goes_on``: none of its jobs is complete."""
     x = executors_at(s, e)
+    if x.shared:
+        x.last = x.task if goes_on else -1
+        end_shared(s, e, now)
+        return
     if x.next_s <= now:
         absorb(s, e, now)
     x.active = 0

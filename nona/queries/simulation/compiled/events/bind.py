@@ -8,6 +8,7 @@ from nona.core.compiled.memory import (
     executor_class_of,
     executor_server_of,
     jobs_at,
+    joins_of,
     out_of,
     outputs_at,
     plan_at,
@@ -20,7 +21,7 @@ from nona.core.compiled.memory import (
 )
 from nona.queries.simulation.compiled.events.executors import here, join
 from nona.queries.simulation.compiled.events.links import send_on_path, send_once, send_shared
-from nona.queries.simulation.compiled.events.loads import promise, release_task
+from nona.queries.simulation.compiled.events.loads import load_of, promise, release_task
 from nona.queries.simulation.compiled.events.messages import Transfer
 
 
@@ -34,10 +35,11 @@ def bind_tasks(s: State, slot: int) -> bool:
             return False
     for t in range(tasks):
         task = tasks_at(s, job.base + t)
-        task.executor = out_of(s)[t]
+        task.executor = joins_of(s)[task.plan, out_of(s)[t]] if c.pools else out_of(s)[t]
         task.placed = 1
         if c.board:
-            promise(s, task.executor, ticks_of(s)[executor_class_of(s)[task.executor], task.plan])
+            ticks = ticks_of(s)[executor_class_of(s)[task.executor], task.plan]
+            promise(s, load_of(s, task.executor), ticks)
     query = queries_at(s, job.query)
     now = job.arrival_s
     for i in range(query.first_source, query.first_source + query.sources):

@@ -8,19 +8,20 @@ from __future__ import annotations
 from nona.core.compiled.memory import (
     Floats,
     State,
+    arrived_query_of,
+    arrived_s_of,
     busy_s_of,
     class_bytes_of,
     class_completed_of,
     class_work_s_of,
     clock_at,
     completions_at,
+    events_of,
     executor_class_of,
     executor_server_of,
     executors_at,
     feed_draw_of,
     feed_draws_of,
-    feed_query_of,
-    feed_s_of,
     feed_uniforms_of,
     flow_completed_of,
     flow_offered_of,
@@ -36,15 +37,21 @@ from nona.core.compiled.memory import (
     outputs_at,
     places_of,
     plan_at,
+    push,
     queries_at,
     reads_at,
     tasks_at,
     traced_of,
+    users_at_of,
+    users_draw_of,
+    users_uniforms_of,
     uses_at,
 )
 from nona.queries.simulation.compiled.events.links import absorb, past_transfer_s, path_link
-from nona.queries.simulation.compiled.events.loads import bring_up, busy_until, work_until
+from nona.queries.simulation.compiled.events.loads import bring_up, busy_until, served_until, work_until
 from nona.queries.simulation.compiled.events.messages import free_messages
+from nona.queries.simulation.reference.kernel import USER_SHIFT, user_key
+from nona.queries.simulation.workload import BLOCK
 
 
 def _note_busy(s: State, edge: int, now: float) -> None:
@@ -77,13 +84,13 @@ def absorb_all(s: State, now: float) -> None:
 
 
 def busy_and_work(s: State, now: float, executors: Floats, links: Floats) -> None:
-    """Busy seconds (row 0) and service done (row 1) of every executor and link by ``now``.
+    """Service given (row 0) and done (row 1) by every executor and link by ``now``.
 
     The links' rows are left alone where the link is shared.
     """
     c = clock_at(s, 0)
     for e in range(c.executors):
-        executors[0, e] = busy_until(s, e, now)
+        executors[0, e] = served_until(s, e, now)
         executors[1, e] = work_until(s, e, now)
     if not c.shared:
         for k in range(c.links):
@@ -233,14 +240,14 @@ def count(s: State, now: float, change: int) -> None:
     c.open_jobs += change
 
 
-def has_room(s: State) -> bool:
-    """Return whether the next job, with all that it may bring, fits into the arrays."""
+def has_room(s: State, q: int) -> bool:
+    """Return whether a job of class ``q``, with all that it may bring, fits into the arrays."""
     c = clock_at(s, 0)
     if c.watched:
         past_transfer_s(s, c.now_s)  # so that only what is on its way stays in the list
-    query = queries_at(s, feed_query_of(s)[c.feed_at])
+    query = queries_at(s, q)
     return bool(
-        (free_slots_of(s)[feed_query_of(s)[c.feed_at]] >= 0 or c.jobs_used < c.room_jobs)
+        (free_slots_of(s)[q] >= 0 or c.jobs_used < c.room_jobs)
         and c.arena + query.tasks <= c.room_tasks
         and c.promised_messages + query.inputs <= c.room_messages
         and c.task_traces_promised + query.tasks <= c.room_task_traces
@@ -248,12 +255,13 @@ def has_room(s: State) -> bool:
     )
 
 
-def admit(s: State) -> int:
-    """Give the next job of the feed a place and count it; return its slot."""
+def admit(s: State, q: int, now: float, user: int) -> int:
+    """Give the next job of the feed, or of a user (else −1), a place and count it; return its slot."""
     c = clock_at(s, 0)
     number = c.next_number
-    now = feed_s_of(s)[c.feed_at]
-    q = feed_query_of(s)[c.feed_at]
+    arrived_query_of(s)[c.arrived] = q
+    arrived_s_of(s)[c.arrived] = now
+    c.arrived += 1
     while marks_of(s)[c.next_mark] == number:
         open_at_of(s)[c.next_mark] = c.open_jobs
         c.next_mark += 1
@@ -279,7 +287,11 @@ def admit(s: State) -> int:
     job.message = -1
     job.draw = 0.0
     if c.picks and c.uniforms:
-        job.draw = feed_uniforms_of(s)[c.feed_at, 0]
+        if user < 0:
+            job.draw = feed_uniforms_of(s)[c.feed_at, 0]
+        else:
+            job.draw = users_uniforms_of(s)[q * BLOCK + users_at_of(s)[q], 0]
+    job.user = user
     job.sent_bytes = 0.0
     c.promised_messages += queries_at(s, q).inputs
     if job.traced:
@@ -288,7 +300,10 @@ def admit(s: State) -> int:
         c.message_traces_promised += queries_at(s, q).inputs
     _fill_tasks(s, slot)
     c.next_number += 1
-    c.feed_at += 1
+    if user < 0:
+        c.feed_at += 1
+    else:
+        users_at_of(s)[q] += 1
     return slot
 
 
@@ -311,7 +326,7 @@ def _fill_tasks(s: State, slot: int) -> None:
     c = clock_at(s, 0)
     job = jobs_at(s, slot)
     first = queries_at(s, job.query).base
-    draws = feed_draws_of(s)[c.feed_at]
+    draws = feed_draws_of(s)[c.feed_at] if job.user < 0 else -1
     for t in range(job.left):
         task = tasks_at(s, job.base + t)
         task.slot = slot
@@ -324,6 +339,8 @@ def _fill_tasks(s: State, slot: int) -> None:
         if c.picks:
             places_of(s)[job.base + t] = -1
         task.draw = feed_draw_of(s)[draws + t] if draws >= 0 else 1.0
+        if job.user >= 0:
+            task.draw = users_draw_of(s)[job.query * BLOCK + users_at_of(s)[job.query], t]
 
 
 def complete(s: State, slot: int, place: int, now: float) -> bool:
@@ -347,6 +364,11 @@ def complete(s: State, slot: int, place: int, now: float) -> bool:
     free_messages(s, slot)
     job.next = free_slots_of(s)[job.query]
     free_slots_of(s)[job.query] = slot
+    if job.user >= 0:
+        key = user_key(job.query, job.user)
+        item = (job.query << USER_SHIFT) + job.user
+        push(events_of(s), c.events, now + queries_at(s, job.query).think_s, key, item)
+        c.events += 1
     if c.first <= job.number <= c.last:
         c.unmeasured -= 1
         return bool(c.unmeasured == 0)
@@ -376,11 +398,11 @@ def _note_flow(s: State, slot: int, place: int, now: float) -> None:
     flow_response_s_of(s)[job.query] += now - job.arrival_s
 
 
-def too_long(s: State) -> bool:
-    """Return whether to stop before the next job, because the cohort takes too long."""
+def too_long(s: State, now: float) -> bool:
+    """Return whether to stop before the job that arrives now, because the cohort takes too long."""
     c = clock_at(s, 0)
     if c.next_number <= c.last:
         return False
     late = c.next_number - c.first - c.jobs
-    since_s = feed_s_of(s)[c.feed_at] - c.last_arrival_s
+    since_s = now - c.last_arrival_s
     return bool(late >= c.tail_jobs and (since_s > c.tail_s or late >= c.tail_most))

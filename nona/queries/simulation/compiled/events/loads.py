@@ -26,6 +26,11 @@ from nona.core.compiled.memory import (
 from nona.queries.simulation.reference.executors import TICK_S
 
 
+def load_of(s: State, e: int) -> int:
+    """Return the executor whose load a task in the queue of ``e`` counts for."""
+    return int(executors_at(s, e).board) if clock_at(s, 0).pools else e
+
+
 def promise(s: State, e: int, ticks: int) -> None:
     """Bind a task of so many picoseconds, or background, to executor ``e``."""
     if queue_length_of(s)[e] == 0:
@@ -49,7 +54,7 @@ def release_task(s: State, place: int) -> None:
     c = clock_at(s, 0)
     task = tasks_at(s, place)
     if c.board:
-        release(s, task.executor, ticks_of(s)[executor_class_of(s)[task.executor], task.plan])
+        release(s, load_of(s, task.executor), ticks_of(s)[executor_class_of(s)[task.executor], task.plan])
 
 
 def _note_arrival(s: State, e: int) -> None:
@@ -102,6 +107,17 @@ def absorb(s: State, e: int, now: float) -> None:
         _note_arrival(s, e)
 
 
+def absorb_shared(s: State, e: int, now: float) -> None:
+    """Let the background that arrived up to ``now`` join the queue of a pool, which decides about it."""
+    c = clock_at(s, 0)
+    x = executors_at(s, e)
+    while x.next_s <= now:
+        if c.board:
+            promise(s, e, c.mean_ticks)
+        x.absorbed += 1
+        x.next_s = background_s_of(s)[e, x.absorbed - x.dropped]
+
+
 def hold(s: State, e: int, begin: float, service: float) -> float:
     """Executor ``e`` works from ``begin`` on for ``service`` seconds; return the end."""
     x = executors_at(s, e)
@@ -141,6 +157,9 @@ def catch_up(s: State, e: int, until: float) -> None:
 def bring_up(s: State, e: int, now: float) -> None:
     """Bring the executor's background up to ``now``."""
     x = executors_at(s, e)
+    if x.shared:
+        absorb_shared(s, e, now)
+        return
     if x.next_s <= now or (x.head >= 0 and x.served < x.absorbed):
         absorb(s, e, now)
 
@@ -158,12 +177,31 @@ def settle(s: State, now: float) -> None:
 def busy_until(s: State, e: int, now: float) -> float:
     """Busy seconds of ``e`` from 0 to ``now``: the length of its busy periods."""
     x = executors_at(s, e)
+    if x.shared:
+        return float(x.closed_s + (now if x.running else min(x.free_s, now)) - x.since_s)
     bring_up(s, e, now)
     return float(x.closed_s + min(x.free_s, now) - x.since_s)
+
+
+def served_until(s: State, e: int, now: float) -> float:
+    """Seconds of service that the GPU of ``e`` has given by ``now``."""
+    x = executors_at(s, e)
+    if x.shared and executors_at(s, x.gpu_first).gpu_next >= 0:
+        return float(x.given_s + x.running * x.speed * (now - x.given_at_s))
+    return busy_until(s, e, now)
 
 
 def work_until(s: State, e: int, now: float) -> float:
     """Seconds of service done by ``e`` by ``now``: started services less what is left of them."""
     x = executors_at(s, e)
+    if x.shared:
+        left_s = 0.0
+        i = x.gpu_first
+        while i >= 0:
+            y = executors_at(s, i)
+            if y.active:
+                left_s += (y.end_s - now) * x.speed
+            i = y.gpu_next
+        return float(x.work_s - left_s)
     bring_up(s, e, now)
     return float(x.work_s - max(0.0, x.free_s - now))

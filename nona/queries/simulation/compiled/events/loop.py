@@ -31,6 +31,7 @@ from nona.core.compiled.memory import (
     executor_class_of,
     executor_server_of,
     executors_at,
+    feed_query_of,
     feed_s_of,
     feed_uniforms_of,
     jobs_at,
@@ -54,9 +55,11 @@ from nona.core.compiled.memory import (
     tables_f_of,
     tables_i_of,
     tasks_at,
+    users_at_of,
+    users_uniforms_of,
 )
 from nona.queries.schedulers.base import Ready, SystemView
-from nona.queries.simulation.compiled.events.batches import decide, step_ended
+from nona.queries.simulation.compiled.events.batches import decide, end_background, note_end, step_ended
 from nona.queries.simulation.compiled.events.bind import bind_tasks, hand_on
 from nona.queries.simulation.compiled.events.executors import join, proceed
 from nona.queries.simulation.compiled.events.jobs import admit, complete, has_room, too_long
@@ -79,7 +82,17 @@ from nona.queries.simulation.compiled.events.pick import (
     take_over,
     woken,
 )
-from nona.queries.simulation.reference.kernel import DELIVERY, HANDED, HOP, KIND_SHIFT, TASK_END
+from nona.queries.simulation.reference.kernel import (
+    ARRIVAL,
+    DELIVERY,
+    HANDED,
+    HOP,
+    KIND_SHIFT,
+    TASK_END,
+    USER_SHIFT,
+)
+from nona.queries.simulation.reference.kernel import BACKGROUND as OWN_BACKGROUND
+from nona.queries.simulation.workload import BLOCK
 
 
 def look(s: State, now: float) -> None:
@@ -148,12 +161,12 @@ def ready_of(s: State, n: int, open_jobs: int) -> Ready:
 Decide = Callable[..., Any]
 
 
-def _arrive(s: State, bind: Decide, pick: Decide) -> int:
-    """Let the next job of the feed arrive."""
+def _arrive(s: State, bind: Decide, pick: Decide, q: int, user: int) -> int:
+    """Let the next job of the feed arrive, or the next one of class ``q`` that a user sends (else −1)."""
     c = clock_at(s, 0)
     now = c.now_s
-    row = c.feed_at
-    slot = admit(s)
+    row = c.feed_at if user < 0 else q * BLOCK + users_at_of(s)[q]
+    slot = admit(s, q, now, user)
     if c.picks:
         offer_sources(s, slot)
         if begin_picking(s, c.open_jobs, now):
@@ -172,7 +185,7 @@ def _arrive(s: State, bind: Decide, pick: Decide) -> int:
         view_of(s),
         tables_i_of(s),
         tables_f_of(s),
-        feed_uniforms_of(s)[row],
+        feed_uniforms_of(s)[row] if user < 0 else users_uniforms_of(s)[row],
         out_of(s)[: c.most_tasks],
     )
     return _admitted(s)
@@ -256,8 +269,10 @@ def advance(s: State, bind: Decide, pick: Decide) -> int:
     while True:
         if c.feed_at == c.feed_jobs:
             return JOBS
-        if c.completions >= COMPLETIONS:
+        if c.completions >= COMPLETIONS or c.arrived >= COMPLETIONS:
             return DRAIN
+        if c.pools and c.events + c.events_at_once > c.room_events:
+            return ROOM
         code = _next_event(s, bind, pick)
         if code != NEXT_EVENT:
             return code
@@ -296,15 +311,34 @@ def _next_event(s: State, bind: Decide, pick: Decide) -> int:
         else:
             depart(s, now)
         return NEXT_EVENT
-    if listed_s == now:
-        return _next_in_line(s, now) if in_line else _listed_event(s, pick, now)
+    if in_line and listed_s == now:
+        return _next_in_line(s, now)
+    if listed_s == now and events_at(s, 0).key >> KIND_SHIFT != ARRIVAL:
+        return _listed_event(s, pick, now)
     if c.wake_s == now:
         return _pick_all(s, pick) if woken(s, now) else NEXT_EVENT
-    if too_long(s):
+    if too_long(s, now):
         return DONE
-    if not has_room(s):
+    if arrival_s > now:
+        return _user_arrives(s, bind, pick, now)
+    q = feed_query_of(s)[c.feed_at]
+    if not has_room(s, q):
         return ROOM
-    return _arrive(s, bind, pick)
+    return _arrive(s, bind, pick, q, -1)
+
+
+def _user_arrives(s: State, bind: Decide, pick: Decide, now: float) -> int:
+    """Let a user of a closed loop send the next query."""
+    c = clock_at(s, 0)
+    item = events_at(s, 0).item
+    q = item >> USER_SHIFT
+    if users_at_of(s)[q] == BLOCK:
+        return JOBS
+    if not has_room(s, q):
+        return ROOM
+    drop_first(events_of(s), c.events)
+    c.events -= 1
+    return _arrive(s, bind, pick, q, item - (q << USER_SHIFT))
 
 
 def _next_in_line(s: State, now: float) -> int:
@@ -321,10 +355,18 @@ def _next_in_line(s: State, now: float) -> int:
 
 def _listed_event(s: State, pick: Decide, now: float) -> int:
     c = clock_at(s, 0)
-    kind = events_at(s, 0).key >> KIND_SHIFT
+    key = events_at(s, 0).key
+    kind = key >> KIND_SHIFT
     item = events_at(s, 0).item
     drop_first(events_of(s), c.events)
     c.events -= 1
+    if c.pools and kind in (TASK_END, OWN_BACKGROUND) and executors_at(s, item).shared:
+        x = executors_at(s, item)
+        if not x.active or x.end_s != now or x.key != key:
+            return NEXT_EVENT  # another end was set since
+        if kind == OWN_BACKGROUND:
+            end_background(s, item, now)
+            return NEXT_EVENT
     if kind == TASK_END:
         return _end_task(s, pick, item, now)
     if kind == DELIVERY:
@@ -358,6 +400,11 @@ def _end_task(s: State, pick: Decide, e: int, now: float) -> int:
 def _end_batch(s: State, pick: Decide, e: int, now: float) -> int:
     c = clock_at(s, 0)
     first = int(executors_at(s, e).task)
+    if executors_at(s, e).shared:
+        place = first
+        while place >= 0:
+            note_end(s, e, place, now)
+            place = int(tasks_at(s, place).queue_next)
     place = first
     while place >= 0:
         if c.picks:

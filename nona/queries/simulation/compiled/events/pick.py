@@ -181,7 +181,7 @@ def bind_pick(s: State, now: float) -> None:
     e = out_of(s)[1]
     query = queries_at(s, ready_query_of(s)[n])
     key = plan_at(s, query.base + ready_task_of(s)[n]).key
-    most = query.most
+    most = plan_at(s, query.base + ready_task_of(s)[n]).most
     place = _give(s, n, e, now)
     if most == 1:
         if c.batching:
