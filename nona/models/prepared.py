@@ -50,14 +50,15 @@ def prepare_model(
     graph: ModelGraph,
     classes: Sequence[ExecutorClass],
     options: CostOptions = _AS_IN_FILE,
-    rule: str = DEFAULT_RULE,
+    rule: str | None = DEFAULT_RULE,
     measured: MeasuredTable | None = None,
     own: Mapping[str, Device] | None = None,
     largest: int = 1,
 ) -> PreparedModel:
     """Cost, contract and decompose one model for the given executor classes.
 
-    ``rule`` is one of the contraction rules. ``own`` are the user's devices, for which a file may give times;
+    ``rule`` is one of the contraction rules, or ``None``: every operator is a task.
+    ``own`` are the user's devices, for which a file may give times;
     ``largest`` is the largest batch of queries.
     """
     batches = [cost_batches(graph, c, options, largest, measured, own) for c in classes]

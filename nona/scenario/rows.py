@@ -288,6 +288,11 @@ class StageSpec(ScenarioPart):
         none="runs on GPUs",
     )
 
+    @property
+    def has_pool(self) -> bool:
+        """True where the task runs in instances or processes of its own."""
+        return bool(self.instances) or self.cpu is not None
+
     @_model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.cpu is not None and self.instances:

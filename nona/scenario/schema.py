@@ -537,12 +537,13 @@ class Scenario(ScenarioPart):
         spec = row.batching or self.batching
         return None if spec is None or spec.max_batch == 1 else spec
 
-    def has_model_queue(self, row: WorkloadRow) -> bool:
-        """Return whether instances on all GPUs of a server take the row's queries from one queue."""
-        if row.queue is not None:
-            return row.queue == "model"
+    def has_pools(self, row: WorkloadRow) -> bool:
+        """Return whether the row's queries run in instances of their own, not in those of all models."""
+        if row.stages:
+            return any(spec.has_pool for spec in row.stages.values())
         spec = self.batching_of(row)
-        return bool(row.stages) or (spec is not None and spec.rule == "triton")
+        triton = spec is not None and spec.rule == "triton"
+        return row.queue == "model" or (row.queue is None and triton)
 
     def with_batches(self, size: int, delay: float | None) -> Self:
         """Return the scenario with all rows in batches of at most ``size``, and with this delay if any."""

@@ -170,12 +170,12 @@ RULES: Registry[ContractionRule] = Registry("Contraction rule", (DIRECT, POSET, 
 DEFAULT_RULE = POSET.name
 
 
-def contract(graph: ModelGraph, rule: str = DEFAULT_RULE) -> ContractedGraph:
+def contract(graph: ModelGraph, rule: str | None = DEFAULT_RULE) -> ContractedGraph:
     """Merge operators that gain nothing from running on different executors.
 
     ``graph``: the operators and the tensors between them; sizes matter to ``size-aware`` only.
-    ``rule``: a name of :data:`RULES`. With any of them the critical path of the result is that of ``graph``
-        for all operator times (communication being free).
+    ``rule``: a name of :data:`RULES`, or ``None`` to merge nothing. With any of them the critical path of
+        the result is that of ``graph`` for all operator times (communication being free).
 
     Returns tasks, edges, the steps in the order they were taken, and the lift back to operators.
 
@@ -190,6 +190,8 @@ def contract(graph: ModelGraph, rule: str = DEFAULT_RULE) -> ContractedGraph:
     >>> small.steps[0].reason
     "'b' reads from 'a' only; 'a' feeds 'b' only."
     """
+    if rule is None:
+        return Merging(graph, None).result("none")
     if rule not in RULES:
         raise GraphError(f"Contraction rule {quote(rule)} is unknown; use one of {', '.join(RULES)}.")
     return contract_by(graph, RULES[rule])

@@ -70,7 +70,8 @@ def once_per_model(scenario: Scenario, make: Callable[[WorkloadRow], T]) -> tupl
     by_key: dict[tuple[object, ...], T] = {}
     rows = scenario.workload
     keys = [
-        (row.model, tuple(sorted(row.symbols.items())), row.batch, batch_key(row, scenario)) for row in rows
+        (row.model, tuple(sorted(row.symbols.items())), row.batch, batch_key(row, scenario), bool(row.stages))
+        for row in rows
     ]
     for key, row in zip(keys, rows, strict=True):
         if key not in by_key:
@@ -80,8 +81,11 @@ def once_per_model(scenario: Scenario, make: Callable[[WorkloadRow], T]) -> tupl
 
 def batch_key(row: WorkloadRow, scenario: Scenario) -> tuple[int, float]:
     """Return the batching of a row as far as times depend on it."""
-    spec = scenario.batching_of(row)
-    return (1, 0.0) if spec is None else (spec.largest, spec.per_query)
+    own = [scenario.batching_of(row), *(stage.batching for stage in row.stages.values())]
+    specs = [spec for spec in own if spec is not None]
+    if not specs:
+        return 1, 0.0
+    return max(spec.largest for spec in specs), specs[0].per_query
 
 
 def model_key(row: WorkloadRow, scenario: Scenario, sources: Sources) -> str:
@@ -94,7 +98,7 @@ def model_key(row: WorkloadRow, scenario: Scenario, sources: Sources) -> str:
         row.batch,
         batch_key(row, scenario),
         [cost.stack, cost.precision, _file(cost.measured, sources), _given(row.model, scenario)],
-        scenario.contraction,
+        "" if row.stages else scenario.contraction,
         [[g.gpu, g.mig, g.mps] for g in cluster.servers],
         cluster.devices,
     )

@@ -24,6 +24,13 @@ from nona.models.times_report import LEVEL, TAKEN, no_verdict
 from nona.queries.placement.link_routes import link_between
 from nona.queries.placement.messages import PlacementLink
 from nona.queries.study.cache import StudyCache, batch_key, model_key, once_per_model, study_key
+from nona.queries.study.pools import (
+    capacity_of,
+    copies_bytes,
+    estimated_rate,
+    pools_of,
+    stage_batching_of,
+)
 from nona.queries.study.rows import batching_of, given_graph, held_bytes, memory_problem
 from nona.queries.study.traffic import arrivals_of, network_background, topology_of
 from nona.queries.system import NO_BACKGROUND, BackgroundStream, QueryClass, System
@@ -188,7 +195,8 @@ def _prepare_row(
     classes = tuple(cluster.classes.values())
     largest, per_query = batch_key(row, scenario)
     options = replace(options, per_query=per_query)
-    return prepare_model(graph, classes, options, scenario.contraction, measured, cluster.devices, largest)
+    rule = None if row.stages else scenario.contraction
+    return prepare_model(graph, classes, options, rule, measured, cluster.devices, largest)
 
 
 def _system(
@@ -201,6 +209,29 @@ def _system(
     batching = [scenario.batching_of(row) for row in scenario.workload]
     topology, others = topology_of(cluster), _messages_of_others(scenario, sources)
     background = network_background(network, link.capacity)
+    queries = tuple(
+        QueryClass(
+            name=label,
+            tasks=model.tasks,
+            decomposition=model.decomposition,
+            rate=effective_rate(process, row.rate),
+            slo_s=row.slo,
+            arrivals=process,
+            service_scv=row.service_scv,
+            weight_bytes=held_bytes(spec, model) + copies_bytes(scenario, cluster, row, model),
+            replica=str(row.model),
+            batching=batching_of(spec, model),
+            stage_batching=stage_batching_of(scenario, row, model),
+            capacity=capacity_of(scenario, cluster, row, model),
+            users=row.concurrency or 0,
+            think_s=row.think,
+        )
+        for label, row, spec, model, process in zip(
+            scenario.labels, scenario.workload, batching, models, arrivals, strict=True
+        )
+    )
+    part = len(cluster.executors) / len(queries)
+    closed = zip(queries, scenario.workload, models, strict=True)
     return System(
         executor_server=np.array([e.server for e in cluster.executors], dtype=np.int64),
         executor_class=np.array([names.index(e.executor_class) for e in cluster.executors], dtype=np.int64),
@@ -215,26 +246,14 @@ def _system(
         if topology
         else reduce(BackgroundStream.beside, others.values(), background),
         queries=tuple(
-            QueryClass(
-                name=label,
-                tasks=model.tasks,
-                decomposition=model.decomposition,
-                rate=effective_rate(process, row.rate),
-                slo_s=row.slo,
-                arrivals=process,
-                service_scv=row.service_scv,
-                weight_bytes=held_bytes(spec, model),
-                replica=str(row.model),
-                batching=batching_of(spec, model),
-            )
-            for label, row, spec, model, process in zip(
-                scenario.labels, scenario.workload, batching, models, arrivals, strict=True
-            )
+            replace(q, rate=estimated_rate(row, model, q.load_s, part)) if q.users else q
+            for q, row, model in closed
         ),
         seed=scenario.seed,
         topology=topology,
         messages=tuple(others.get(name, NO_BACKGROUND) for name in topology.link_names) if topology else (),
         class_memory_bytes=np.array([c.memory_bytes for c in cluster.classes.values()]),
+        pools=pools_of(scenario, cluster, models, names),
     )
 
 

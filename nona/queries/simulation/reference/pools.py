@@ -62,8 +62,8 @@ class SharedGpu:
     """A GPU with its busy instances, or a process of the host.
 
     ``free_s``: when the last busy period ended; ``since_s``: of the present one; ``closed_s``: length
-        of those before; ``work_s``: sum of the services started; ``served_s``: what the GPU has given, ∫j·speed
-        dt, up to ``served_at_s``; ``started``: steps.
+        of those before; ``work_s``: sum of the services started; ``served_s``: what the GPU has given,
+        ∫j·speed dt, up to ``served_at_s``; ``started``: steps.
     """
 
     def __init__(self, env: Environment, number: int, speed: list[float]) -> None:
