@@ -141,6 +141,11 @@ def simulate_run(
             f"Scheduler {scheduler.name!r}: kind {scheduler.kind!r} cannot run here; "
             "choose a scheduler that binds, picks or allocates."
         )
+    if system.pools and scheduler.picks:
+        raise SimulationError(
+            f"Scheduler {scheduler.name!r}: it picks tasks for free executors, but instances take tasks from "
+            "their queues; choose a scheduler that binds, or remove instances, stages and queue."
+        )
     size = _size(system, options)
     begin = time.perf_counter()
     raw = ENGINES[engine](system, scheduler, prepared, size, on_progress, None)

@@ -16,7 +16,7 @@ from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.study.facts import about, model_facts
 from nona.queries.study.placement_outcome import full_report
 from nona.queries.study.placements import predictions
-from nona.queries.study.preparation import PreparedSystem
+from nona.queries.study.preparation import PreparedSystem, picks_in_vain
 from nona.queries.study.simulation import SimulationResult
 from nona.scenario.arrivals import effective_rate
 
@@ -55,7 +55,10 @@ def simulation_outcome(
 def cautions_of(study: PreparedSystem) -> tuple[str, ...]:
     """Collect cautions about the scenario's schedulers, e.g. that one was not trained on such a system."""
     cautions = (get_scheduler(s.name).cautions for s in study.scenario.schedulers)
-    return tuple(line for of in cautions if of is not None for line in of(study.system))
+    lines = [line for of in cautions if of is not None for line in of(study.system)]
+    if study.left_out:
+        lines.append(f"Left out: {picks_in_vain(study.left_out)}.")
+    return tuple(lines)
 
 
 def off_ranges(study: PreparedSystem, report: SimulationReport) -> dict[str, OffRange]:

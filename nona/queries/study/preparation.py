@@ -63,7 +63,8 @@ _NO_SOURCES = Sources()
 class PreparedSystem:
     """A prepared scenario: its cluster, its models, and the system they form.
 
-    ``key`` stands for all that a placement depends on; empty when prepared without a cache.
+    ``key`` stands for all that a placement depends on; empty when prepared without a cache. ``left_out`` are
+    schedulers of the scenario that cannot run here, which ``scenario`` does not have any more.
     """
 
     scenario: Scenario
@@ -71,6 +72,7 @@ class PreparedSystem:
     models: tuple[PreparedModel, ...]
     system: System
     key: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 def prepare(
@@ -104,7 +106,27 @@ def prepare(
     rows = zip(scenario.labels, map(scenario.batching_of, scenario.workload), models, strict=True)
     if problems := [line for row in rows if (line := memory_problem(*row, cluster.classes))]:
         raise BatchMemoryError(problems)
-    return PreparedSystem(scenario, cluster, models, _system(scenario, cluster, models, sources), key)
+    system = _system(scenario, cluster, models, sources)
+    left_out = _that_pick(scenario) if system.pools else ()
+    stay = tuple(entry for entry in scenario.schedulers if entry.name not in left_out)
+    if left_out and not stay:
+        raise ScenarioError(
+            [f"schedulers: {picks_in_vain(left_out)}; add one that does not, as least-loaded."]
+        )
+    scenario = scenario.model_copy(update={"schedulers": stay}) if left_out else scenario
+    return PreparedSystem(scenario, cluster, models, system, key, left_out)
+
+
+def _that_pick(scenario: Scenario) -> tuple[str, ...]:
+    from nona.queries.schedulers.registry import get_scheduler  # the registry imports all schedulers
+
+    return tuple(entry.name for entry in scenario.schedulers if get_scheduler(entry.name).picks)
+
+
+def picks_in_vain(schedulers: Sequence[str]) -> str:
+    """Say why these schedulers do not run where instances take tasks from queues."""
+    names = ", ".join(schedulers)
+    return f"{names} would pick tasks for free executors, but here instances take them from their queues"
 
 
 def _check_measured(
