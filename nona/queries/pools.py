@@ -38,6 +38,13 @@ class Pools:
     speed: Floats
     stages: tuple[tuple[str, str, int], ...] = ()
 
+    def title(self, instance: int) -> str:
+        """Name for people: the stage that it runs, its number in its pool, and what it runs on."""
+        pool, gpu = int(self.pool[instance]), int(self.gpu[instance])
+        number = int(np.flatnonzero(self.pool == pool).tolist().index(instance)) + 1
+        stage = next((stage or row for row, stage, at in self.stages if at == pool), "instance")
+        return f"{stage} {number} · CPU" if gpu == instance else f"{stage} {number} · executor {gpu}"
+
     @property
     def shared(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """(I,) Whether an instance has a pool or a GPU together with others."""

@@ -124,6 +124,19 @@ class BatchSteps(Document):
     fill_wait_s: Figure
 
 
+class ClosedLoop(Document):
+    """Users who each send again ``think_s`` after the end of a query, and the queries that come of it.
+
+    ``per_s``: queries per second of all users. ``alone_s``: time of a query of one user alone on idle
+    executors, without transfers.
+    """
+
+    users: int
+    think_s: float
+    per_s: Estimate
+    alone_s: Figure
+
+
 class ModelResult(Document):
     """Jobs of one model under one scheduler: mean JCT (seconds), parts, percentiles, SLO hits."""
 
@@ -138,6 +151,7 @@ class ModelResult(Document):
     slo_s: Figure
     slo_hit_rate: Figure
     batches: BatchSteps | None = Optional
+    loop: ClosedLoop | None = Optional
 
     @property
     def jct(self) -> Estimate:

@@ -71,9 +71,7 @@ def test_instances_at_full_speed_are_servers_of_one_queue():
     terms = [load**n / float(np.prod(np.arange(1, n + 1))) for n in range(servers)]
     tail = load**servers / 6 / (1 - load / servers)
     waits = tail / (sum(terms) + tail) * mean_s / (servers - load)
-    given = scenario(
-        chain(10.0), {"rate": rate, "service_scv": 1}, instances={"most": 3, "speed": [1, 1, 1]}
-    )
+    given = scenario(chain(10.0), {"rate": rate, "service_scv": 1}, instances={"most": 3, "speed": [1, 1, 1]})
     means = [run(given, 200_000, seed)[1].mean() for seed in range(4)]
     assert np.mean(means) == pytest.approx(waits + mean_s, abs=4 * np.std(means, ddof=1) / 2 + 1e-5)
 

@@ -279,8 +279,10 @@ def gantt_rows(runs: Runs, system: System) -> dict[str, tuple[simulation_charts.
 
 def _place(system: System, executor: int) -> str:
     """Return the executor's server, and its own number where servers have several."""
-    server = int(system.executor_server[executor])
+    server = int(system.instance_server[executor])
     several = len(set(system.executor_server.tolist())) < system.executors
+    if executor >= system.executors and system.pools:
+        return f"server {server} · {system.pools.title(executor)}"
     return f"server {server} · executor {executor}" if several else f"server {server}"
 
 

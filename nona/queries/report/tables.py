@@ -22,6 +22,7 @@ from nona.core.tables import (
 )
 from nona.core.units import format_number
 from nona.queries.report.batch_steps import LOAD_AND_BUSY, batch_rows
+from nona.queries.report.closed_loops import LITTLE, loop_rows
 from nona.queries.report.report import python_decisions
 from nona.queries.report.times_off import off_lines
 from nona.queries.results import (
@@ -203,6 +204,8 @@ def simulation_text(report: SimulationReport) -> str:
     lines += ["", parts_text(report.schedulers)]
     if (batches := batch_rows(report.schedulers)).values:
         lines += ["", batches.text(), LOAD_AND_BUSY]
+    if (loops := loop_rows(report.schedulers)).values:
+        lines += ["", loops.text(), LITTLE]
     lines += [*warmup_lines(report.warmup), *precision_lines(report.precision)]
     return "\n".join(lines)
 

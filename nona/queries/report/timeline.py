@@ -60,12 +60,18 @@ class Clock:
             yield key, lane + 1
 
 
+def _executor_title(system: System, executor: int) -> str:
+    if executor >= system.executors and system.pools:
+        return system.pools.title(executor)
+    return f"executor {executor} · {system.class_names[int(system.executor_class[executor])]}"
+
+
 def _scheduler_events(timeline: Timeline, system: System, name: str, first_process: int) -> list[TraceEvent]:
     """All events of one scheduler; its processes are numbered from ``first_process``: links, then servers."""
     clock = Clock(min(t.ready_s for t in timeline.tasks))
-    servers = sorted({int(system.executor_server[t.executor]) for t in timeline.tasks})
+    servers = sorted({int(system.instance_server[t.executor]) for t in timeline.tasks})
     process = {server: first_process + 1 + i for i, server in enumerate(servers)}
-    tasks = {t: (process[int(system.executor_server[t.executor])], t.executor + 1) for t in timeline.tasks}
+    tasks = {t: (process[int(system.instance_server[t.executor])], t.executor + 1) for t in timeline.tasks}
     sent = sorted(timeline.messages, key=lambda m: (m.start_s, m.end_s, m.job, m.tensor, m.destination))
     lanes = clock.lanes((m, m.start_s, m.end_s) for m in sent)
     messages = {m: (first_process, lane) for m, lane in lanes}
@@ -92,9 +98,7 @@ def _names(
         yield from process_names(pid, title)
     for place in sorted(set(tasks.values())):
         executor = place[1] - 1
-        yield thread_name(
-            place, f"executor {executor} · {system.class_names[int(system.executor_class[executor])]}"
-        )
+        yield thread_name(place, _executor_title(system, executor))
     for place in sorted(set(messages.values())):
         yield thread_name(place, "messages" if place[1] == 1 else f"messages, lane {place[1]}")
 
@@ -186,7 +190,7 @@ def _flows(
     for m, place in messages.items():
         maker = ran.get((m.job, int(system.queries[m.query].tasks.tensor_source[m.tensor])))
         takers = [ran.get((m.job, target)) for target in needs[m.query].get(m.tensor, ())]
-        there = [t for t in takers if t and int(system.executor_server[t.executor]) == m.destination]
+        there = [t for t in takers if t and int(system.instance_server[t.executor]) == m.destination]
         pairs: list[tuple[Interval, Place, Interval, Place]] = [(m, place, t, tasks[t]) for t in there]
         if maker:
             pairs.insert(0, (maker, tasks[maker], m, place))

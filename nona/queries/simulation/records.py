@@ -109,6 +109,8 @@ class Records:
     ``mean_open``: mean number of jobs in the system over the window: ∫N dt / its length.
     ``batch_sizes`` (Q, B+1): steps of executors by the query class of the first member, a measured job, and
         by the number of members; ``None`` where executors take one task at a time.
+    ``loops``: of each query class the users of its closed loop, their pause and the time of a query alone on
+        idle executors (seconds); without users (0, 0, 0). Empty where no loop is closed.
     """
 
     scheduler: str
@@ -139,6 +141,7 @@ class Records:
     offered: tuple[float, float] = (math.nan, math.nan)
     mean_open: float = math.nan
     batch_sizes: Ints | None = None
+    loops: tuple[tuple[int, float, float], ...] = ()
 
     @property
     def completion_time_s(self) -> Floats:

@@ -151,10 +151,16 @@ def offered_load(system: System, raw: RawRun) -> tuple[float, Floats]:
     """(executors, (L,) links): ρ = (background + Σ rate · mean per job) / capacity to serve.
 
     Classes of which no job completed are left out; jobs left behind tell of them. Of several links
-    each gets its measured share of a class's bytes.
+    each gets its measured share of a class's bytes. Of a closed loop the measured rate counts.
     """
     done = np.maximum(raw.class_completed, 1)
-    rates = np.array([effective_rate(q.arrivals, q.rate) for q in system.queries])
+    measured = raw.class_completed / raw.end_s if raw.end_s > 0 else np.zeros(len(done))
+    rates = np.array(
+        [
+            sent if q.users else effective_rate(q.arrivals, q.rate)
+            for q, sent in zip(system.queries, measured.tolist(), strict=True)
+        ]
+    )
     compute = system.background_compute
     executors = compute.rate * compute.mean + float(rates @ (raw.class_work_s / done)) / system.executors
     background = np.array([stream.rate * stream.mean for _, stream in system.link_streams])
@@ -284,9 +290,10 @@ def judge(system: System, raw: RawRun) -> tuple[State, str]:
     certain = links - _by_chance(system, raw, links)
     worst = int(np.argmax(certain))
     link = "the link" if system.topology is None else f"link {system.link_names[worst]!r}"
-    if executors >= 1:
+    closed = system.closed  # users wait for what is full: it cannot grow without end
+    if executors >= 1 and not closed:
         return "overloaded", executors_reason(executors)
-    if certain[worst] >= 1:
+    if certain[worst] >= 1 and not closed:
         return "overloaded", link_reason(link, links[worst])
     jobs, tally = raw.collected.jobs, raw.collected.tally
     unfinished = int((tally.arrived - tally.completed).sum())

@@ -41,6 +41,7 @@ from nona.core.statistics import (
 from nona.core.verdict import BEYOND, LEVELS, HitCounts, estimate_of, level_of, share_within
 from nona.queries.results import (
     BatchSteps,
+    ClosedLoop,
     CompletionParts,
     Jct,
     JobCounts,
@@ -104,6 +105,19 @@ class MeasuredJobs:
             sizes={size: int(n) / total for size, n in enumerate(counts.tolist()) if n},
             fill_wait_s=self.mean_parts_s()[PARTS.index("fill_wait")],
         )
+
+    def loop(self) -> ClosedLoop | None:
+        """Users of the class and what they send; ``None`` for all classes together, and for an open loop."""
+        if self.query is None or not self.runs[0].loops or not self.runs[0].loops[self.query][0]:
+            return None
+        users, think_s, alone_s = self.runs[0].loops[self.query]
+        rates = [
+            float(r.tally.arrived[self.query]) / length
+            for r in self.runs
+            if (length := r.window_s[1] - r.window_s[0]) > 0
+        ]
+        found = mean_interval(rates).estimate if rates else UNKNOWN
+        return ClosedLoop(users=users, think_s=think_s, alone_s=alone_s, per_s=found)
 
     def _counted(self) -> list[tuple[Records, int]]:
         """Return the runs with completed jobs, and how many."""
@@ -408,6 +422,7 @@ def _model(measured: MeasuredJobs, worst: Records, slo_s: float | None) -> Model
         slo_s=slo_s,
         slo_hit_rate=None if slo_s is None else measured.hit_rate().mean,
         batches=measured.batches(),
+        loop=measured.loop(),
     )
 
 

@@ -19,7 +19,7 @@ from nona.core.units import duration, format_time
 from nona.models.report import provenance_text
 from nona.queries.chart_data import SimulationOutcome, WarmupSeries
 from nona.queries.report import batch_steps as batches
-from nona.queries.report import tables, uncertainty
+from nona.queries.report import closed_loops, tables, uncertainty
 from nona.queries.report.advice import scheduler_advice
 from nona.queries.report.figures import (
     MOST_JOBS,
@@ -214,6 +214,9 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
     )
     if batches.batches_of(schedulers, model):
         _batches(schedulers, model)
+    if (loops := closed_loops.loop_rows(schedulers)).values:
+        table(loops, "loops", "Users, what they send, and Little's law", "closed-loops")
+        st.caption(closed_loops.LITTLE)
     figure = utilisation_figure(schedulers)
     chart(figure, "Utilisation", "utilisation", "Utilisation of executors and busiest link")
     load = data.load[_scheduler(list(data.load))]

@@ -27,9 +27,9 @@ from nona.queries.chart_data import LinkLoad
 from nona.queries.report.clusters import DEVICES, capacity, memory, weights_problems
 from nona.queries.report.series import STAGES, link_stages, links_figure, stages_figure
 from nona.queries.study.rows import held_bytes
-from nona.scenario.schema import CostSpec
+from nona.scenario.schema import CostSpec, ServerGroupSpec
 
-SHARING = ("Whole GPUs", "MIG slices", "MPS clients")
+SHARING = ("Whole GPUs", "MIG slices", "MPS clients", "Instances")
 
 
 def capacity_tiles(cluster: Cluster, tasks: Cluster | None, cost: CostSpec) -> None:
@@ -108,14 +108,21 @@ def group_editor(state: AppState, index: int) -> None:
             field(state, (*place, "gpus"))
             field(state, (*place, "vcpus"))
             if group.engine is None:
-                _sharing(state, index, SHARING[1 if group.mig else 2 if group.mps else 0], board)
+                _sharing(state, index, _shared_as(group), board)
             with grid.cell():
                 _remove(state, index)
         if group.mps:
             field(state, (*place, "mps"))
+        if group.instances:
+            with st.grid(3, min_column_width=150):
+                fields(state, (*place, "instances"), "most speed")
         if group.mig and board:
             mig_editor(state, index, board)
         engine_editor(state, index)
+
+
+def _shared_as(group: ServerGroupSpec) -> str:
+    return SHARING[1 if group.mig else 2 if group.mps else 3 if group.instances else 0]
 
 
 def _remove(state: AppState, index: int) -> None:
@@ -132,7 +139,10 @@ def _remove(state: AppState, index: int) -> None:
 
 def _sharing(state: AppState, index: int, sharing: str, board: str | None) -> None:
     options = [s for s in SHARING if board or s != SHARING[1] or sharing == s]
-    hint = "Whole: one task at a time per GPU. MIG: hardware slices. MPS: clients with equal shares."
+    hint = (
+        "Whole: one task at a time per GPU. MIG: hardware slices. MPS: clients with equal shares. Instances: "
+        "several tasks at once without limits between them, as Triton's instances."
+    )
     take = partial(scenario_edits.set_sharing, state, index)
     selector("Shared as", options, sharing, f"sharing-{state.revision}-{index}", take, hint)
 

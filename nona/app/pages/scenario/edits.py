@@ -136,12 +136,14 @@ def set_sharing(state: AppState, group: int, sharing: str) -> None:
     if state.is_behind():
         return
     entry = dict(state.value(("cluster", "servers", group)))
-    entry |= {"mig": None, "mps": None}
+    entry |= {"mig": None, "mps": None, "instances": None}
     board = board_of(state, entry["gpu"])
     if sharing == "MIG slices" and board:
         entry["mig"] = layout_texts(board)[min(1, len(layout_texts(board)) - 1)]  # the first is one slice
     if sharing == "MPS clients":
         entry["mps"] = 2
+    if sharing == "Instances":
+        entry["instances"] = {"most": 2}
     _replace_group(state, group, entry)
 
 

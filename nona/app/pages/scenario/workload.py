@@ -16,6 +16,7 @@ from nona.app.pages.models.times import ENDING
 from nona.app.pages.scenario import workload_facts
 from nona.app.pages.scenario.batching import batching_fold
 from nona.app.pages.scenario.edits import remove_row
+from nona.app.pages.scenario.stages import stages_fold
 from nona.app.session.editing import PlacePath
 from nona.app.session.state import AppState
 from nona.app.widgets.components import draw, el
@@ -29,6 +30,7 @@ from nona.scenario.plan import PERCENTS
 from nona.scenario.traces import read_trace, recorded_s
 from nona.scenario.words import words
 
+USERS = "users"  # in place of an arrival process
 WHOLE, SHARE, COLUMN = "all its arrivals", "a share of them", "those with a value"
 
 
@@ -252,6 +254,7 @@ def row_editor(state: AppState, index: int, load: Offered | None, share: float) 
         with st.expander(f"More on {plain(state.scenario.labels[index])}"):
             _details(state, index)
         batching_fold(state, index)
+        stages_fold(state, index)
 
 
 def _row_line(state: AppState, index: int) -> str:
@@ -259,6 +262,8 @@ def _row_line(state: AppState, index: int) -> str:
     slo = f", SLO {format_time(row.slo)}" if row.slo is not None else ""
     try:
         rate = f", {format_number(workload_facts.rate_of(state, index), 4)}/s"
+        if row.concurrency is not None:
+            rate = f", {row.concurrency:,} users"
     except NonaError:
         rate = ""
     return f"{state.scenario.labels[index]}{rate}{slo}"
@@ -290,7 +295,11 @@ def _pictures(state: AppState, index: int, load: Offered | None, queries: float)
 
 
 def _rate(state: AppState, index: int) -> None:
-    arrivals, place = state.scenario.workload[index].arrivals, ("workload", index, "rate")
+    row, place = state.scenario.workload[index], ("workload", index, "rate")
+    arrivals = row.arrivals
+    if row.concurrency is not None:
+        field(state, ("workload", index, "concurrency"))
+        return
     if arrivals.trace and not arrivals.scale_to_rate:
         try:
             shown = f"{format_number(workload_facts.rate_of(state, index), 4)}/s"
@@ -308,25 +317,47 @@ def _process(state: AppState, index: int) -> None:
     drawn = words((*path, "process")).choices
     del drawn["trace"]
     traces = dict.fromkeys([*_traces(state), *([now] if now else [])])
-    choices = drawn | {"trace" if name == now else name: f"Trace {name}" for name in traces}
+    choices = drawn | {USERS: "Closed loop (users)"}
+    choices |= {"trace" if name == now else name: f"Trace {name}" for name in traces}
+    closed = state.scenario.workload[index].concurrency is not None
 
     def take(value: str) -> None:
-        if value in drawn:
+        if value == USERS or closed:
+            _close_loop(state, index, value)
+        elif value in drawn:
             spec = {k: v for k, v in state.value(path).items() if k not in OF_A_TRACE}
             state.edit(path, {**spec, "process": value})
         elif value != "trace":
             _take_trace(state, index, value)
 
     with st.container():
-        field(state, (*path, "process"), choices=choices, edit=take)
+        if closed:
+            titles = {title: value for value, title in choices.items()}
+            key = f"users-{state.revision}-{index}"
+            hint = words((*path, "process")).about
+            selector("Arrivals", list(titles), choices[USERS], key, lambda title: take(titles[title]), hint)
+        else:
+            field(state, (*path, "process"), choices=choices, edit=take)
         field_error(state, path)
+
+
+def _close_loop(state: AppState, index: int, value: str) -> None:
+    """Let users send the row's queries, or open the loop again with another process."""
+    row = dict(state.value(("workload", index)))
+    row |= {"arrivals": {}, "concurrency": 8 if value == USERS else None, "think": 0.0}
+    row["rate"] = 0.0 if value == USERS else "10/s"
+    if value not in (USERS, "poisson") and value in words(("workload", index, "arrivals", "process")).choices:
+        row["arrivals"] = {"process": value}
+    state.change(("workload", index), row)
 
 
 def _details(state: AppState, index: int) -> None:
     _target_fields(state, state.scenario.labels[index])
     place = ("workload", index)
     with st.grid(3, min_column_width=130):
-        fields(state, place, "name service_scv batch")
+        fields(state, place, "name service_scv batch queue")
+        if state.scenario.workload[index].concurrency is not None:
+            field(state, (*place, "think"))
         for name in ("cv", "burst_factor", "burst_fraction", "burst_mean"):
             field(state, (*place, "arrivals", name), slider=name == "burst_fraction")
 

@@ -253,7 +253,7 @@ class Pool(ExecutorProcess):
             if job.trace is not None:
                 times = job.joined_s[task], job.start_s[task], now
                 step = job.step[task], len(jobs)
-                at = instance.gpu.number
+                at = instance.number
                 job.trace.tasks.append(TaskInterval(job.number, job.query, task, at, *times, *step))
         self.on_end(jobs, task, self)
         instance.last = jobs

@@ -25,7 +25,6 @@ from nona.core.compiled.memory import (
     preferred_of,
     push,
     queues_at,
-    speeds_of,
     steps_of,
     task_traces_at,
     tasks_at,
@@ -37,23 +36,10 @@ from nona.queries.simulation.compiled.events.loads import (
     bring_up,
     catch_up,
     hold,
-    release,
     run_background,
 )
+from nona.queries.simulation.compiled.events.pools import begin, decide_at, end_shared, next_instance
 from nona.queries.simulation.reference.kernel import BACKGROUND, JOB_SHIFT, KIND_SHIFT, TASK_END
-
-
-def decide_at(s: State, e: int, time_s: float) -> None:
-    """Executor ``e`` decides at this instant, or before."""
-    if time_s < due_s_of(s)[e]:
-        c = clock_at(s, 0)
-        if due_s_of(s)[e] == math.inf:
-            due_executors_of(s)[c.due_executors] = e
-            c.due_executors += 1
-        due_s_of(s)[e] = time_s
-        if time_s < c.due_s or (time_s == c.due_s and e < c.decider):
-            c.due_s = time_s
-            c.decider = e
 
 
 def stand_in_queue(s: State, place: int, now: float) -> None:
@@ -198,7 +184,7 @@ def _decide_shared(s: State, e: int, now: float) -> None:
                 _run_on(s, e, i, last, now)
         i = y.pool_next
     while x.idle:
-        i = _next_instance(s, e)
+        i = next_instance(s, e)
         k = _first_ready(s, e, now)
         if _background_first(s, e, k):
             service = background_work_s_of(s)[e, x.served - x.dropped]
@@ -206,103 +192,13 @@ def _decide_shared(s: State, e: int, now: float) -> None:
             x.ended = x.served
             executors_at(s, i).task = -1
             executors_at(s, i).key = (BACKGROUND << KIND_SHIFT) + (i << JOB_SHIFT) + 1
-            _begin(s, i, service, now)
+            begin(s, i, service, now)
         elif k >= 0:
             _start_from(s, k, i, now)
         else:
             if x.head >= 0:
                 decide_at(s, e, _due_s(s, e))
             return
-
-
-def _next_instance(s: State, e: int) -> int:
-    """Return the idle instance of pool ``e`` whose GPU runs least; of equal ones the first."""
-    best = -1
-    least = 0
-    i = e
-    while i >= 0:
-        y = executors_at(s, i)
-        running = executors_at(s, y.gpu).running
-        if not y.active and (best < 0 or running < least):
-            best = i
-            least = running
-        i = y.pool_next
-    return int(best)
-
-
-def _begin(s: State, i: int, service: float, now: float) -> None:
-    """Instance ``i`` begins a step of ``service`` seconds at full speed."""
-    y = executors_at(s, i)
-    x = executors_at(s, y.pool)
-    g = executors_at(s, y.gpu)
-    x.idle -= 1
-    if x.idle == 0 and now > x.idle_since_s:
-        x.idle_s += now - x.idle_since_s
-    if g.running == 0 and now > g.free_s:
-        g.closed_s += g.free_s - g.since_s
-        g.since_s = now
-    g.work_s += service
-    _count_given(s, y.gpu, now)
-    g.running += 1
-    _change_speed(s, y.gpu, now)
-    y.active = 1
-    _end_at(s, i, now + service / g.speed)
-
-
-def end_shared(s: State, i: int, now: float) -> None:
-    """End the step of instance ``i``; the others on its GPU go on faster."""
-    y = executors_at(s, i)
-    x = executors_at(s, y.pool)
-    g = executors_at(s, y.gpu)
-    y.active = 0
-    _count_given(s, y.gpu, now)
-    g.running -= 1
-    if g.running:
-        _change_speed(s, y.gpu, now)
-    else:
-        g.free_s = now
-    if x.idle == 0:
-        x.idle_since_s = now
-    x.idle += 1
-    if x.head >= 0 or x.served < x.absorbed:
-        decide_at(s, y.pool, now)
-
-
-def end_background(s: State, i: int, now: float) -> None:
-    """End the background that ran on instance ``i``."""
-    c = clock_at(s, 0)
-    if c.board:
-        release(s, executors_at(s, i).board, c.mean_ticks)
-    end_shared(s, i, now)
-
-
-def _count_given(s: State, gpu: int, now: float) -> None:
-    g = executors_at(s, gpu)
-    g.given_s += g.running * g.speed * (now - g.given_at_s)
-    g.given_at_s = now
-
-
-def _change_speed(s: State, gpu: int, now: float) -> None:
-    """Set the speed on a GPU by its busy instances, and the ends of those that were busy before."""
-    g = executors_at(s, gpu)
-    before = g.speed
-    g.speed = speeds_of(s)[gpu, g.running - 1]
-    if g.speed == before:
-        return
-    i = g.gpu_first
-    while i >= 0:
-        y = executors_at(s, i)
-        if y.active:
-            _end_at(s, i, now + (y.end_s - now) * before / g.speed)
-        i = y.gpu_next
-
-
-def _end_at(s: State, i: int, end: float) -> None:
-    c = clock_at(s, 0)
-    y = executors_at(s, i)
-    y.end_s = end
-    push(events_of(s), c.events, end, y.key, i)
-    c.events += 1
 
 
 def _background_first(s: State, e: int, k: int) -> bool:
@@ -540,7 +436,7 @@ def _start(s: State, i: int, first: int, members: int, now: float) -> None:
         x.key = _end_key(s, first)
         executors_at(s, x.gpu).steps += 1
         x.step = executors_at(s, x.gpu).steps
-        _begin(s, i, service, now)
+        begin(s, i, service, now)
     else:
         x.steps += 1
         x.step = x.steps
@@ -585,8 +481,7 @@ def note_run(s: State, place: int, begin: float, step: int, members: int) -> Non
 def note_end(s: State, i: int, place: int, now: float) -> None:
     """Record that the task at ``place`` has ended on instance ``i`` of a pool."""
     tasks_at(s, place).end_s = now
-    x = executors_at(s, i)
-    _trace_task(s, place, x.gpu, x.step)
+    _trace_task(s, place, i, executors_at(s, i).step)
 
 
 def _trace_task(s: State, place: int, e: int, step: int) -> None:

@@ -59,7 +59,7 @@ from nona.core.compiled.memory import (
     users_uniforms_of,
 )
 from nona.queries.schedulers.base import Ready, SystemView
-from nona.queries.simulation.compiled.events.batches import decide, end_background, note_end, step_ended
+from nona.queries.simulation.compiled.events.batches import decide, note_end, step_ended
 from nona.queries.simulation.compiled.events.bind import bind_tasks, hand_on
 from nona.queries.simulation.compiled.events.executors import join, proceed
 from nona.queries.simulation.compiled.events.jobs import admit, complete, has_room, too_long
@@ -82,6 +82,7 @@ from nona.queries.simulation.compiled.events.pick import (
     take_over,
     woken,
 )
+from nona.queries.simulation.compiled.events.pools import end_background
 from nona.queries.simulation.reference.kernel import (
     ARRIVAL,
     DELIVERY,
