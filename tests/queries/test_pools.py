@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from scipy import optimize
 
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.run import RunOptions, simulate_run
@@ -18,7 +19,7 @@ def chain(*times_ms: float) -> dict[str, object]:
     """A model whose tasks a, b, … follow one another and take these times on any device."""
     names = "abcdefgh"[: len(times_ms)]
     nodes = [{"id": n, "compute_ms": t} for n, t in zip(names, times_ms, strict=True)]
-    links = [{"source": u, "target": v, "bytes": 8} for u, v in zip(names, names[1:], strict=False)]
+    links = [{"source": u, "target": v, "bytes": 8} for u, v in pairwise(names)]
     return {"directed": True, "nodes": nodes, "edges": links}
 
 
