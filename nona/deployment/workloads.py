@@ -108,7 +108,14 @@ def _servers(
         mig = one.note("mig")
         count, gpus = one.count("servers", 1), one.count("gpus", 1)
         return FoundServers(
-            count, gpu, gpus, one.count("vcpus", VCPUS), place, mig=mig, mps=mps if mps > 1 else 0
+            count,
+            gpu,
+            gpus,
+            one.count("vcpus", VCPUS),
+            place,
+            mig=mig,
+            mps=mps if mps > 1 else 0,
+            shared=one.count("instances", 1),
         )
     mig = ", ".join(m[1] for key, n in limits.items() if (m := _MIG.match(key)) for _ in range(n))
     gpus = 1 if mig else max(1, sum(limits.values()))

@@ -107,8 +107,9 @@ def selector(group: ServerGroupSpec) -> dict[str, str]:
 
 def group_annotations(number: int, group: ServerGroupSpec) -> dict[str, str]:
     """Return what says the group's servers, so that they can be read back."""
+    instances = getattr(group, "instances", None)
     said: Mapping[str, object] = {
         "group": number, "servers": group.count, "gpu": group.gpu, "gpus": group.gpus, "vcpus": group.vcpus,
-        "mig": group.mig, "mps": group.mps,
+        "instances": instances and instances.most, "mig": group.mig, "mps": group.mps,
     }  # fmt: skip
     return {f"{ANNOTATION}{key}": str(value) for key, value in said.items() if value is not None}

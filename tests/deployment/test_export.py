@@ -13,7 +13,7 @@ from nona.deployment.files import file_of
 from nona.deployment.importing import import_files
 from nona.deployment.prometheus import samples
 from nona.deployment.write_kubernetes import engine_arguments
-from nona.deployment.writing import Standing
+from nona.deployment.writing import Standing, names_of
 from nona.scenario.file import parse_scenario
 from nona.scenario.sample_files import scenario_names, shipped_scenario
 from nona.scenario.schema import Scenario
@@ -73,11 +73,28 @@ def test_fragments_are_protobuf_text_and_read_back(name):
         assert parsed.instance_group
         assert STANDS in text
     found = import_files([file_of(file, text.encode()) for file, text in files.items()])
-    rows = {row["name"]: row for row in found.data["workload"]}
-    for row, file in zip(scenario.workload, files, strict=True):
-        spec = scenario.batching_of(row)
-        settings = rows[file.partition("/")[0]].get("batching")
-        assert (settings or {}).get("max_batch") == (spec.max_batch * row.batch if spec else None)
+    read = {row["name"]: largest(row) for row in found.data["workload"]}
+    assert read == {name: size for row in rows_of(scenario) for name, size in row}
+
+
+def largest(row):
+    """The largest batch of a row that is one task; ``None`` where queries run one by one."""
+    (own,) = row.get("stages", {"": row}).values()
+    settings = own.get("batching", "off")
+    return None if settings == "off" else settings["max_batch"]
+
+
+def rows_of(scenario):
+    """For each row the models that are written of it, with their largest batches."""
+    for row, name in zip(scenario.workload, names_of(scenario.labels), strict=True):
+        stages = getattr(row, "stages", {})
+        specs = {names_of([task.rpartition("/")[2]])[0]: stage.batching for task, stage in stages.items()}
+        specs = specs or {name: None}
+        whole = {key: spec or scenario.batching_of(row) for key, spec in specs.items()}
+        yield [
+            (key, spec.max_batch * row.batch if spec and spec.max_batch > 1 else None)
+            for key, spec in whole.items()
+        ]
 
 
 @pytest.mark.parametrize("name", exportable("kubernetes"))
