@@ -359,6 +359,11 @@ class System:
         return any(q.batches for q in self.queries)
 
     @property
+    def beyond_formula(self) -> bool:
+        """True where the formula has no waits: with batches, pools and closed loops."""
+        return self.batches or self.pools is not None or self.closed
+
+    @property
     def decides_in_turn(self) -> bool:
         """True where what starts is decided at the end of an instant: with batches, and with pools."""
         return self.batches or self.pools is not None

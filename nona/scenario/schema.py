@@ -162,6 +162,14 @@ class WorkloadRow(ScenarioPart):
         none="of the model with stages or the rule triton, else of the executor",
     )
 
+    @_model_validator(mode="before")
+    @classmethod
+    def _without_no_rate(cls, value: object) -> object:
+        """Leave out the rate that a row of users has when it is written."""
+        if isinstance(value, Mapping) and value.get("concurrency") and value.get("rate") in (0, "0/s", None):
+            return {key: given for key, given in value.items() if key != "rate"}
+        return value
+
     @_model_validator(mode="after")
     def _arrives(self) -> Self:
         if self.concurrency is None and "rate" not in self.model_fields_set:

@@ -10,6 +10,7 @@ import pytest
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.study.preparation import prepare
+from nona.scenario.file import dump_scenario, parse_scenario
 from nona.scenario.schema import Scenario
 
 ENGINE = "compiled"
@@ -213,3 +214,15 @@ def test_speed_from_two_measured_times():
 def test_what_contradicts_itself_is_refused(row, group, words):
     with pytest.raises(ValueError, match=words):
         prepare(scenario(chain(1.0), row, **group))
+
+
+def test_what_is_written_of_stages_and_users_is_read_again():
+    row = {
+        "concurrency": 8,
+        "think": 0.5,
+        "queue": "model",
+        "stages": {"a": {"cpu": 2}, "b": {"instances": [{}]}},
+    }
+    given = scenario(chain(1.0, 2.0), row, instances={"most": 3, "speed": [1, 0.6, 0.5]})
+    assert Scenario.model_validate(given.model_dump(mode="json")) == given
+    assert parse_scenario(dump_scenario(given)) == given

@@ -305,7 +305,7 @@ class Servers:
 
     def waits_s(self, squares: Floats) -> Floats:
         """(K,) W_k for the mean squared visits ``squares`` (J, K) of one job, s²; unknown with batches."""
-        if self.system.batches:
+        if self.system.beyond_formula:
             return np.full(len(self.utilization), math.nan)
         stream = self.system.background_compute
         moments = stream.rate * second_moment(stream) + (self.arrivals * squares).sum(axis=0)

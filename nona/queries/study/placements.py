@@ -83,7 +83,7 @@ def predictions(study: PreparedSystem, placement: Placement | None) -> dict[str,
     batch there is none.
     """
     means_s: dict[str, float | None] = {}
-    if study.system.batches:
+    if study.system.beyond_formula:
         return means_s
     names = {s.name for s in study.scenario.schedulers}
     if placement is not None and "nona" in names:

@@ -129,10 +129,10 @@ def _check(system: System, objective: str) -> None:
             "Objective 'slo': no query class has an SLO; give a row of the workload an slo, or choose "
             "the objective 'mean-jct'."
         )
-    if objective == "formula" and system.batches:
+    if objective == "formula" and system.beyond_formula:
         raise PlacementError(
-            "Objective 'formula': the formula has no waits of executors that batch; choose 'mean-jct', or "
-            "take batching out of the workload."
+            "Objective 'formula': the formula has no waits of executors that batch, of instances that share "
+            "a GPU, and of users in a closed loop; choose 'mean-jct', or take these out of the scenario."
         )
 
 
@@ -196,8 +196,8 @@ class _Search:
         return best
 
     def _solved(self) -> Candidate | None:
-        """Return the formula's optimum; ``None`` where executors batch, which the formula does not know."""
-        if self.system.batches:
+        """Return the formula's optimum; ``None`` where the formula has no waits."""
+        if self.system.beyond_formula:
             return None
         self._check()
         self._formula = solve(self.system)

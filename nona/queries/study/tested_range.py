@@ -42,7 +42,7 @@ _HIGHEST_CV = 3.0  # of gaps between arrivals on the map
 
 def untested(system: System, prediction: Prediction) -> str | None:
     """One line of text if the formula is not known to be within 10 %, else ``None``."""
-    if system.batches:
+    if system.beyond_formula:
         return None  # there is no prediction
     servers = max(c.utilization for c in prediction.classes)
     link = _used(system, prediction.network_utilization)
@@ -94,8 +94,11 @@ def like_cases_text(scenario: Scenario, servers: float | None, link: float | Non
         return ""
     bursty = any(row.arrivals.process != "poisson" for row in scenario.workload)
     used = link if link > scenario.background.network.utilization + _NOTHING else None
-    if any(scenario.batching_of(row) is not None for row in scenario.workload):
-        return "The formula does not cover executors that batch: only loads are predicted"
+    rows, groups = scenario.workload, scenario.cluster.servers
+    if any(scenario.batching_of(row) or scenario.has_pools(row) or row.concurrency for row in rows) or any(
+        group.instances for group in groups
+    ):
+        return "The formula does not cover batches, shared GPUs and users: only loads are predicted"
     errors = like_cases(stored_result(PredictionMap), servers, used, bursty)
     if not errors:
         return "No tested case has a similar load: take the simulated times"

@@ -150,7 +150,9 @@ def _show_working(state: AppState, data: SolvedPlacement) -> None:
     if not st.toggle(every, key="working-on", persist_state="session", help=hint):
         return
     if not data.working.lines:
-        st.caption("None: the formula does not cover waits at executors that batch.")
+        st.caption(
+            "None: the formula does not cover executors that batch, instances that share a GPU, and users."
+        )
     for line in data.working.lines:
         _line(line)
     _queries(data.working.models)

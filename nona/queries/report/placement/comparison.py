@@ -105,6 +105,12 @@ def lead_text(report: PlacementReport) -> str:
     return f"{found}; in the runs of the search the next one is {behind} behind."
 
 
+NO_WAITS = (
+    "The formula has no waits of executors that batch, of instances that share a GPU, and of users in a "
+    "closed loop; only loads are predicted."
+)
+
+
 def origin_text(report: PlacementReport) -> str:
     """Where the placement comes from, in a sentence."""
     return f"{ORIGINS.get(report.origin, f'It is the preset {report.origin}')}."
@@ -114,7 +120,7 @@ def formula_text(report: PlacementReport) -> str:
     """Return the formula's value of this placement beside the simulated one, and its optimum with the gap."""
     predicted, mean = report.predicted.jct_s, mean_of(report)
     if predicted is None:
-        return "The formula has no waits of executors that batch; only loads are predicted."
+        return NO_WAITS
     text = f"By formula its mean is {format_time(predicted)}"
     if mean:
         text += f", {_apart(predicted / mean - 1)}"

@@ -66,7 +66,7 @@ def working(system: System, placement: Placement, names: Sequence[str]) -> Worki
     A sub-graph lists its configurations in use with the terms of their longest path. There are no lines
     where executors batch, whose waits the formula does not know.
     """
-    if system.batches:
+    if system.beyond_formula:
         return Working(lines=(), models={})
     model, x = as_model(system, placement.queries, placement.class_shares)
     link = path_lines(model, x, names) if model.roles else link_lines(model, x, names)
