@@ -192,6 +192,11 @@ class WorkloadRow(ScenarioPart):
         """Name for people: the given one, else the model's without folder and extension."""
         return self.name or PurePath(self.model).stem
 
+    @property
+    def load_text(self) -> str:
+        """The rate, or the number of users, for people."""
+        return f"{self.rate:.4g}/s" if self.concurrency is None else f"{self.concurrency:,} users"
+
 
 class ServerGroupSpec(ScenarioPart):
     """Servers that are all alike."""

@@ -68,7 +68,9 @@ def workload_text(scenario: Scenario) -> str:
     names, calls = scenario.labels, scenario.serverless
     load = None if calls is None else calls.interval
     rate = sum(row.rate for row in scenario.workload) if load is None else load.rate
-    return f"{names[0] if len(names) == 1 else f'{len(names)} models'}, {format_number(rate, 4)}/s"
+    users = 0 if load is not None else sum(row.concurrency or 0 for row in scenario.workload)
+    parts = [f"{format_number(rate, 4)}/s"] * bool(rate or not users) + [f"{users:,} users"] * bool(users)
+    return ", ".join([names[0] if len(names) == 1 else f"{len(names)} models", *parts])
 
 
 def _requests_text(rows: Sequence[LanguageRow]) -> str:

@@ -19,6 +19,8 @@ from nona.scenario.rows import InstancesSpec, StageSpec
 from nona.scenario.schema import Scenario, WorkloadRow
 
 _ONE = InstancesSpec(most=1)
+MOST_OF_USERS = 0.8  # of what executors carry: what users in a closed loop are taken to send for the formula
+MOST_RATE = 1e9  # 1/s, that of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,6 @@ def estimated_rate(row: WorkloadRow, model: PreparedModel, load_s: Floats, execu
     users = row.concurrency or 0
     alone_s = min(model.tasks.dag.critical_path(times)[0] for times in model.tasks.compute_s.tolist())
     work_s = float(load_s.sum(axis=1).min())
-    most = 0.8 * executors / work_s if work_s > 0 else np.inf
+    most = MOST_OF_USERS * executors / work_s if work_s > 0 else np.inf
     asked = users / (alone_s + row.think) if alone_s + row.think > 0 else np.inf
-    return float(min(asked, most, 1e9))
+    return float(min(asked, most, MOST_RATE))

@@ -142,7 +142,10 @@ def _loaded(scenario: Scenario, factor: float) -> Scenario:
         return scenario
     data = scenario.model_dump(mode="json")
     for row, spec in zip(data["workload"], scenario.workload, strict=True):
-        row["rate"] = float(f"{spec.rate * factor:.12g}")
+        if spec.concurrency is None:
+            row["rate"] = float(f"{spec.rate * factor:.12g}")
+        else:
+            row["concurrency"] = max(1, round(spec.concurrency * factor))
         if spec.arrivals.trace and not spec.arrivals.scale_to_rate:
             row["arrivals"] = {**row["arrivals"], "speed": spec.arrivals.speed * factor}
     for number, (row, asking) in enumerate(zip(data["language"], scenario.language, strict=True)):

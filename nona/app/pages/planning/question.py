@@ -158,8 +158,7 @@ def _survival(state: AppState) -> None:
 def _models(state: AppState) -> None:
     rows = list(zip(state.scenario.labels, state.scenario.workload, strict=True))
     words = [
-        f"* **{plain(label)}** {row.rate:.4g}/s{_asked(state, label, row.slo)}"
-        for label, row in rows[:LISTED]
+        f"* **{plain(label)}** {row.load_text}{_asked(state, label, row.slo)}" for label, row in rows[:LISTED]
     ]
     more = [f"* and {len(rows) - LISTED:,} more"] if len(rows) > LISTED else []
     st.markdown("\n".join([*words, *more]))

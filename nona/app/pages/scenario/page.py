@@ -109,7 +109,7 @@ def mix(state: AppState, load: Offered | None) -> None:
     if not rows and training is not None:
         st.page_link(page_file("training"), label="Open Training", icon=":material/model_training:")
     for index in shown_at_once(len(rows), "rows-at-once", "Rows"):
-        row_editor(state, index, load, rates[index] / sum(rates) if rates else 0.0)
+        row_editor(state, index, load, rates[index] / sum(rates) if rates and sum(rates) else 0.0)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox(
             "Another model",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ from nona.models.report import provenance_shares
 from nona.models.times_report import given_times, no_verdict
 from nona.queries.report import workloads
 from nona.queries.study.cache import batch_key
+from nona.queries.study.pools import MOST_OF_USERS, MOST_RATE
 from nona.queries.study.rows import held_bytes
 from nona.scenario.arrivals import Arrivals, effective_rate
 from nona.scenario.lookup import Sources
@@ -135,8 +137,17 @@ def arrivals_of(state: AppState, index: int) -> Arrivals:
 
 
 def rate_of(state: AppState, index: int) -> float:
-    """Mean queries per second of row ``index``: its own, or those of the trace that it replays."""
-    return effective_rate(arrivals_of(state, index), state.scenario.workload[index].rate)
+    """Mean queries per second of row ``index``: its own, or those of the trace that it replays.
+
+    Of users an estimate: they send at most as fast as when each is alone, and as the executors carry.
+    """
+    row = state.scenario.workload[index]
+    if row.concurrency is None:
+        return effective_rate(arrivals_of(state, index), row.rate)
+    cost, executors = fastest(state, index), len(Cluster.from_spec(state.scenario.cluster).executors)
+    pause = cost.critical_s + row.think
+    most = MOST_OF_USERS * executors / cost.total_s if cost.total_s > 0 else math.inf
+    return min(row.concurrency / pause if pause > 0 else math.inf, most, MOST_RATE)
 
 
 def rates_of(state: AppState) -> list[float] | None:
@@ -196,7 +207,8 @@ def _key(state: AppState, index: int) -> str:
 def sample_of(state: AppState, index: int) -> workloads.ArrivalSample:
     """Return the arrivals of row ``index`` as the first run simulates them; raises :class:`NonaError`."""
     row, arrivals = state.scenario.workload[index], arrivals_of(state, index)
-    drawn = row.rate, state.scenario.seed, state.scenario.labels[index]
+    rate = row.rate if row.concurrency is None else rate_of(state, index)
+    drawn = rate, state.scenario.seed, state.scenario.labels[index]
     key = ("sample", index, _key(state, index), *drawn)
     return kept(key, lambda: workloads.arrival_sample(arrivals, *drawn))
 
