@@ -123,7 +123,8 @@ NEEDED = {
 def test_every_path_that_a_command_takes_is_read_or_is_an_output():
     paths = {(words, option) for words, option, _ in PATHS} - set(OUTPUTS)
     read = {("app", "--password-file"), ("plan", "--profile"), ("training elastic", "--profiles")}
-    read |= {("training allocate", "file"), ("saved import", "file")}
+    read |= {("training allocate", "file"), ("saved import", "file"), ("import", "paths")}
+    read |= {("import", "--output"), ("export", "--output")}  # several files each, tested with the commands
     stores = {words for words, option in paths if option == "--store"}  # data bases that grow
     assert {"app", "simulate", "saved list", "saved import"} <= stores
     assert {path for path in paths if path[1] != "--store"} == read

@@ -277,16 +277,18 @@ def _pictures(state: AppState, index: int, load: Offered | None, queries: float)
         show_error(error)
         return
     share = load.shares[index] if load else None
-    draw(
-        f"row-picture-{index}",
-        workload_facts.shares_picture(queries, share, index),
-        workload_facts.arrivals_picture(
-            sample,
-            workload_facts.arrivals_of(state, index),
-            index,
-            workload_facts.REPLAYED if row.arrivals.trace else workload_facts.DRAWN,
-        ),
-    )
+    pictures = [workload_facts.shares_picture(queries, share, index)]
+    if row.concurrency is None:
+        drawn = workload_facts.REPLAYED if row.arrivals.trace else workload_facts.DRAWN
+        arrivals = workload_facts.arrivals_of(state, index)
+        pictures.append(workload_facts.arrivals_picture(sample, arrivals, index, drawn))
+    draw(f"row-picture-{index}", *pictures)
+    if row.concurrency is not None:
+        most = format_number(workload_facts.rate_of(state, index), 4)
+        st.caption(
+            f"{row.concurrency:,} users send at most {most}/s: each alone, or 80 % of what executors carry. "
+            "This estimate stands for their rate in the loads on this page; a simulation shows the true rate."
+        )
     kind, text = slo_text(state.scenario.bounds_of(index), cost.total_s, cost.critical_s, row.service_scv > 0)
     if kind in _SHOW:
         _SHOW[kind](plain(text), icon=_ICONS[kind])
