@@ -14,17 +14,15 @@ from typing import Any
 from nona.core.errors import DeploymentError
 from nona.core.units import parse_quantity
 from nona.deployment.engines import engine_parts
-from nona.deployment.ensembles import batching_settings, batching_text
+from nona.deployment.ensembles import batching_settings
 from nona.deployment.facts import ASKED, GIVEN, Ledger, placeholder, text_of
-from nona.deployment.found import Batching, Found, FoundServers, FoundTimes, Stage, StageGraph
+from nona.deployment.found import Found, FoundServers, FoundTimes, Stage, StageGraph
 from nona.deployment.nodes import known_device
 from nona.models.graph.model import ModelGraph
 from nona.models.graph.node_link import to_node_link
 from nona.scenario.lookup import unused_name
-from nona.scenario.schema import ServerGroupSpec, WorkloadRow
 
 NETWORK = 25e9 / 8
-HAS_STAGES = "stages" in WorkloadRow.model_fields and "instances" in ServerGroupSpec.model_fields
 _BATCH_TIME = re.compile(r"\s*(\d{1,4})\s*:\s*([^,:]{1,40})")
 
 
@@ -111,16 +109,14 @@ def _group(servers: FoundServers, graphs: Sequence[StageGraph], ledger: Ledger) 
         group["mig"] = servers.mig
     if servers.mps > 1:
         group["mps"] = servers.mps
-    most = max(servers.shared, _at_once(graphs) if HAS_STAGES else 1)
+    most = max(servers.shared, _at_once(graphs))
     if most > 1 and not servers.mps:
-        if HAS_STAGES:
-            group["instances"] = {"most": min(most, 64)}
-            ledger.assume(
-                f"{servers.count} × {servers.gpu or 'GPU'}: speed of tasks beside each other",
-                "1, 1/2, 1/3, …: the GPU divides its time", servers.place,
-            )  # fmt: skip
-        else:
-            ledger.not_used(f"{servers.count} × {servers.gpu}: shared by time", servers.shared, servers.place)
+        group["instances"] = {"most": min(most, 64)}
+        ledger.assume(
+            f"{servers.count} × {servers.gpu or 'GPU'}: speed of tasks beside each other",
+            "1, 1/2, 1/3, …: the GPU divides its time",
+            servers.place,
+        )
     return group
 
 
@@ -252,10 +248,7 @@ def _row(
             f"{of}.slo", f"longest completion time of {of} (none: no SLO)", graph.place, "time"
         )
         row["slo"] = placeholder(slo, f"{of}.slo", "time")
-    if HAS_STAGES:
-        row |= _stages(graph, servers, ledger)
-    else:
-        row |= _batching(graph, ledger)
+    row |= _stages(graph, servers, ledger)
     return row
 
 
@@ -263,7 +256,7 @@ def _traffic(graph: StageGraph, found: Found, ledger: Ledger) -> dict[str, Any]:
     """Return rate and arrivals of a row, or its users."""
     of = graph.rate_of or graph.name
     seen = next((load for load in found.loads if load.service == of), None)
-    if seen is not None and seen.concurrency is not None and HAS_STAGES:
+    if seen is not None and seen.concurrency is not None:
         return {"concurrency": seen.concurrency}
     key = f"{of}.rate"
     if seen is not None and seen.rate is not None:
@@ -277,19 +270,6 @@ def _traffic(graph: StageGraph, found: Found, ledger: Ledger) -> dict[str, Any]:
     if cv != 1:
         traffic["arrivals"] = {"process": "gamma", "cv": cv}
     return traffic
-
-
-def _batching(graph: StageGraph, ledger: Ledger) -> dict[str, Any]:
-    """Return the row's batching where all tasks have the same; else none."""
-    known = {s.batching for s in graph.stages if s.batching is not None}
-    together = all(s.batching is not None for s in graph.stages)
-    if len(known) == 1 and together and (settings := batching_settings(next(iter(known)))):
-        return {"batching": settings}
-    for stage in graph.stages:
-        if stage.batching not in (None, Batching()):
-            what = f"{graph.name}: {stage.name}: batching of its own"
-            ledger.not_used(what, batching_text(stage.batching or Batching()), stage.place)
-    return {}
 
 
 def _stages(graph: StageGraph, servers: Sequence[FoundServers], ledger: Ledger) -> dict[str, Any]:

@@ -93,11 +93,14 @@ def _task_rules(standing: Standing) -> Iterator[dict[str, Any]]:
 
 def _language_rules(standing: Standing) -> Iterator[dict[str, Any]]:
     scenario, budget = standing.scenario, _budget(standing)
+    rates: dict[str, float] = {}
+    for row in scenario.language:
+        rates[row.llm.model] = rates.get(row.llm.model, 0.0) + (row.rate or 0.0)
     for row, name in zip(scenario.language, names_of(scenario.language_labels), strict=True):
         model = row.llm.model
         of = f'{{model_name=~".*{model}.*"}}'
-        if row.rate:
-            yield _traffic(name, f"sum(rate(vllm:request_success_total{of}[15m]))", row.rate, standing)
+        if (rate := rates.pop(model, 0.0)) > 0:  # once for all rows of a model
+            yield _traffic(name, f"sum(rate(vllm:request_success_total{of}[15m]))", rate, standing)
         for key, metric in _TARGETS.items():
             target = getattr(row.slo, key)
             bounds = [b for b in BUCKETS[metric] if target and b <= target]
@@ -135,7 +138,7 @@ def _load_tests(standing: Standing) -> Iterator[str]:
 
 
 def _perf_arguments(row: WorkloadRow) -> list[str]:
-    users = getattr(row, "concurrency", None)
+    users = row.concurrency
     if users:
         load = ["--concurrency-range", str(users)]
     else:

@@ -70,7 +70,7 @@ def gpu_files(standing: Standing) -> dict[str, str]:
 
 def _sharing(group: ServerGroupSpec) -> dict[str, Any] | None:
     """Return the device plugin's configuration of a group; ``None`` where nothing is shared."""
-    instances = getattr(group, "instances", None)
+    instances = group.instances
     if group.mps:
         resource = {"name": "nvidia.com/gpu", "replicas": group.mps}
         shared: dict[str, Any] = {"mps": {"renameByDefault": True, "resources": [resource]}}

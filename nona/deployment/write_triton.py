@@ -27,7 +27,7 @@ def triton_files(standing: Standing) -> dict[str, str]:
 def _models(scenario: Scenario, row: WorkloadRow, name: str) -> Iterator[tuple[str, list[str]]]:
     """Yield a name and the lines of each model of a row."""
     shared = scenario.batching_of(row)
-    stages = getattr(row, "stages", {})
+    stages = row.stages
     for task, stage in stages.items():
         batching = stage.batching if stage.batching is not None else shared
         if stage.cpu is not None:
@@ -45,7 +45,7 @@ def _models(scenario: Scenario, row: WorkloadRow, name: str) -> Iterator[tuple[s
 
 def _tasks(group: ServerGroupSpec) -> int:
     """Return the tasks that run at once on a GPU of a group."""
-    instances = getattr(group, "instances", None)
+    instances = group.instances
     return group.mps or (instances.most if instances else 1)
 
 

@@ -56,7 +56,7 @@ class Standing:
 def traffic(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """Yield each row's label, with its rate and targets in words."""
     for row, label in zip(scenario.workload, scenario.labels, strict=True):
-        users = getattr(row, "concurrency", None)
+        users = row.concurrency
         load = f"{users} users" if users else f"{format_number(row.rate, 6)}/s"
         slo = f", SLO {quantity_text(row.slo, 'time')}" if row.slo else ", no SLO"
         yield label, f"{load}{slo}"
@@ -107,7 +107,7 @@ def selector(group: ServerGroupSpec) -> dict[str, str]:
 
 def group_annotations(number: int, group: ServerGroupSpec) -> dict[str, str]:
     """Return what says the group's servers, so that they can be read back."""
-    instances = getattr(group, "instances", None)
+    instances = group.instances
     said: Mapping[str, object] = {
         "group": number, "servers": group.count, "gpu": group.gpu, "gpus": group.gpus, "vcpus": group.vcpus,
         "instances": instances and instances.most, "mig": group.mig, "mps": group.mps,
