@@ -3,18 +3,18 @@
 import streamlit as st
 from streamlit.starlette import App
 
+from nona.app.layout.frame import follow, open_session, page_events, page_head, side_bar
+from nona.app.layout.notices import shown_errors
 from nona.app.pages.demo import demo_bar, press_key, take_demo
 from nona.app.pages.palette import palette
 from nona.app.pages.scenario.workload_facts import uncounted_notice
 from nona.app.server.application import lifespan, middleware
 from nona.app.session.page_list import page_list
-from nona.app.shell.frame import follow, open_session, page_head, side_bar, surround
-from nona.app.shell.notices import shown_errors
 from nona.app.widgets.terms import page_terms
 
 
 def run() -> None:
-    """One run of the script: the session, what surrounds the page, the page itself."""
+    """One run of the script: the session, the layout, the page itself."""
     state = open_session()
     tour = take_demo(state)
     page = st.navigation(page_list(), expanded=True)
@@ -27,7 +27,7 @@ def run() -> None:
     body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first
     with foot:
         page_terms(page.title, bool(state.scenario.language) and not state.scenario.workload)
-        surround(state, page.url_path, tour.place if tour else "", lambda told: press_key(state, told))
+        page_events(state, page.url_path, tour.place if tour else "", lambda told: press_key(state, told))
     with body, shown_errors():
         page.run()
     state.screens.drawn()

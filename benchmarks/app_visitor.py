@@ -123,9 +123,11 @@ class Visitor:
         elif kind == "new_session" and not message.metadata.run.fragment_ids:
             self._begin(message.new_session.page_script_hash)
         elif kind == "auto_rerun":
-            told = message.auto_rerun
-            self._stop(told.fragment_id)
-            self._polls[told.fragment_id] = asyncio.create_task(self._poll(told.fragment_id, told.interval))
+            output = message.auto_rerun
+            self._stop(output.fragment_id)
+            self._polls[output.fragment_id] = asyncio.create_task(
+                self._poll(output.fragment_id, output.interval)
+            )
         elif kind == "stop_auto_rerun":
             for fragment in message.stop_auto_rerun.fragment_ids:
                 self._stop(fragment)

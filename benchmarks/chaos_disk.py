@@ -176,13 +176,13 @@ def damaged_workspace(damage: Damage, empty: bool) -> str:
         site.server.start()
         site.return_to()
         require(not site.visitor.exceptions(), f"the page shows {site.visitor.exceptions()[:1]}")
-        told = site.lines(NOT_OPENED) + site.lines(NOT_SAVED)
-        require(told == 1 or (not empty and site.name() == "Before"), f"{told} lines say what happened")
+        output = site.lines(NOT_OPENED) + site.lines(NOT_SAVED)
+        require(output == 1 or (not empty and site.name() == "Before"), f"{output} lines say what happened")
         if empty and text:
             require((site.place() / BROKEN).read_bytes() == text, "the text is not kept as it was")
         site.rename("Afterwards")
         require("Traceback" not in site.server.log(), "the log holds a traceback")
-        return "opened as it was" if not told else ""
+        return "opened as it was" if not output else ""
 
 
 @contextmanager

@@ -44,9 +44,9 @@ def worker_killed(site: Site, kind: Started) -> str:
     for worker in workers:
         os.kill(worker, signal.SIGKILL)
     site.check_gone(processes)
-    told = until(lambda: _ended_lines(site, kind) > 0, 10)
+    output = until(lambda: _ended_lines(site, kind) > 0, 10)
     require(site.server.healthy(), "the server does not answer")
-    require(told, "no page says that the job's process ended")
+    require(output, "no page says that the job's process ended")
     require(site.lines(ENDED) == 1, f"{site.lines(ENDED)} lines say that the process ended")
     require(site.name() == name, f"the scenario is called {site.name()!r}, not {name!r}")
     site.check_page()

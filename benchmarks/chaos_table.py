@@ -96,12 +96,12 @@ def _run_group(group: Group, end: float, say: Callable[[str], None]) -> Iterator
             for attack in attacks:
                 late = time.monotonic() >= end
                 outcome = _too_late(attack) if late else attempt(attack)
-                say(told(outcome))
+                say(output(outcome))
                 yield outcome
     except Exception as error:  # the server of a group does not start or does not end
         name = getattr(group, "__name__", "group")
         outcome = Outcome(name, "it can be attacked", "no", 0.0, _line(f"{error}"))
-        say(told(outcome))
+        say(output(outcome))
         yield outcome
 
 
@@ -109,7 +109,7 @@ def _too_late(attack: Attack) -> Outcome:
     return Outcome(attack.name, attack.promise, "no", 0.0, "the time was over before")
 
 
-def told(outcome: Outcome) -> str:
+def output(outcome: Outcome) -> str:
     """One line about an outcome.
 
     >>> told(Outcome("kill -9", "work is kept", "no", 1.25, "it is gone"))

@@ -19,7 +19,7 @@ from benchmarks import ciw_queues
 from benchmarks.c_loop import CLoop
 from benchmarks.fork_join import batched, make_queues, make_system
 from benchmarks.heap_loop import HeapLoop
-from benchmarks.machine import Look, in_turn, look, seconds, verdict
+from benchmarks.machine import Measurement, in_turn, look, seconds, verdict
 from nona.queries.placement.result import Placement
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.run import RunOptions, simulate_run
@@ -181,7 +181,7 @@ def batches(jobs: int, repeats: int) -> None:
 
 def main(jobs: int = 5000, repeats: int = 3) -> None:
     """All systems, and whether the machine was idle enough."""
-    looks: list[Look] = [look()]
+    looks: list[Measurement] = [look()]
     for part in (micro, batches, five_models, queues):
         part(jobs, repeats)
         looks.append(look())

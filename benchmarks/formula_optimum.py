@@ -25,8 +25,8 @@ from nona.queries.placement.solve import solve
 from nona.queries.placement.solver.descent import descend_from_starts
 from nona.queries.placement.solver.parametric import solve_parametric
 from nona.queries.placement.solver.problem import build_problem, groups_of
-from nona.queries.study.preparation import prepare
 from nona.queries.system import BackgroundStream, QueryClass, System
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import load_scenario
 from nona.scenario.sample_files import scenario_path
 

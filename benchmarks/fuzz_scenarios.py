@@ -82,7 +82,7 @@ def open_as(kind: str, data: bytes) -> Scenario:
     """The scenario that a link, a bundle or a text brings."""
     if kind == "link":
         return unpack(data.decode("utf-8", "surrogateescape")).scenario
-    return open_bytes(data, f"damaged.{kind}", Sources(held={})).scenario
+    return open_bytes(data, f"damaged.{kind}", Sources(in_memory={})).scenario
 
 
 def outcome(kind: str, data: bytes) -> tuple[str, str]:

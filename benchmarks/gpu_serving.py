@@ -5,8 +5,8 @@
 ``steps.csv`` has the time of a step of 1 to 16 queries, copies to the GPU and back included; ``runs.csv``
 what queries with Poisson arrivals took, by rule and load; ``durations.csv`` how long their steps took,
 by number of queries. Weights are random: times do not depend on them.
-``nona/queries/study/data/measured_*.csv`` hold the first two of one run a GPU, and how much longer the steps
-of a run took than those timed before.
+``nona/queries/workflows/data/measured_*.csv`` hold the first two of one run a GPU, and how much longer the
+steps of a run took than those timed before.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ ENOUGH = 0.9  # share of a core that a busy loop must get, and of the best speed
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Measurement:
     """What a loop of half a second saw: the share of a core that it got, and its turns per second."""
 
     share: float
@@ -21,7 +21,7 @@ class Look:
     load: float
 
 
-def look() -> Look:
+def look() -> Measurement:
     """Spin for half a second."""
     turns = 0
     wall, cpu = time.perf_counter(), time.process_time()
@@ -30,10 +30,10 @@ def look() -> Look:
         turns += 1
     busy = time.process_time() - cpu
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    return Look(min(1.0, busy / (time.perf_counter() - wall)), turns / max(busy, 1e-9), load)
+    return Measurement(min(1.0, busy / (time.perf_counter() - wall)), turns / max(busy, 1e-9), load)
 
 
-def verdict(looks: list[Look]) -> str:
+def verdict(looks: list[Measurement]) -> str:
     """One line: whether the machine was idle enough from the first look to the last."""
     share = min(x.share for x in looks)
     drift = min(x.speed for x in looks) / max(x.speed for x in looks)

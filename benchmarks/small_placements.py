@@ -24,9 +24,9 @@ from nona.queries.placement.result import Queries
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.schedulers.sampling_tables import build_tables
 from nona.queries.simulation.run import RunOptions, job_times
-from nona.queries.study.placing import place_system
-from nona.queries.study.preparation import prepare
 from nona.queries.system import System
+from nona.queries.workflows.placing import place_system
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import parse_scenario
 
 FAST, SLOW = "a100-40gb", "l4"

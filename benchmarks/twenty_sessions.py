@@ -108,10 +108,10 @@ def scenario_file(folder: Path, jobs: int) -> Path:
     return path
 
 
-async def visit(url: str, number: int, told: list[Told], draw: random.Random) -> None:
+async def visit(url: str, number: int, output: list[Told], draw: random.Random) -> None:
     """One person: opens the app, starts a simulation, reads on until it is done, and leaves."""
     mine = Told(number)
-    told.append(mine)
+    output.append(mine)
     visitor = Visitor(url)
     try:
         await visitor.open("simulation")
@@ -153,11 +153,11 @@ async def _goes_on(visitor: Visitor) -> bool:
 
 async def load(url: str, process: int, sessions: int, minutes: float) -> tuple[list[Told], Memory, Memory]:
     """All sessions; what they saw, the memory before and at its peak."""
-    told: list[Told] = []
+    output: list[Told] = []
     before = peak = Memory.of(process)
     begin = said = time.perf_counter()
     draw = random.Random(1)
-    there = {asyncio.create_task(visit(url, n, told, draw)) for n in range(sessions)}
+    there = {asyncio.create_task(visit(url, n, output, draw)) for n in range(sessions)}
     while there:
         await asyncio.sleep(LOOK_S)
         now = await asyncio.to_thread(Memory.of, process)
@@ -166,12 +166,12 @@ async def load(url: str, process: int, sessions: int, minutes: float) -> tuple[l
         there = {task for task in there if not task.done()}
         passed = time.perf_counter() - begin
         while len(there) < sessions and passed < 60 * minutes:
-            there.add(asyncio.create_task(visit(url, len(told), told, draw)))
+            there.add(asyncio.create_task(visit(url, len(output), output, draw)))
             await asyncio.sleep(0)  # it enters itself into the list
         if time.perf_counter() - said > SAY_S:
             said = time.perf_counter()
-            print(f"  after {passed / 60:.0f} min, {len(told)} visitors: {now}", flush=True)
-    return told, before, peak
+            print(f"  after {passed / 60:.0f} min, {len(output)} visitors: {now}", flush=True)
+    return output, before, peak
 
 
 def main() -> None:
@@ -192,10 +192,10 @@ def main() -> None:
         with server(**given) as (url, process):
             asyncio.run(_warm(url))
             work_s, begin = cpu_s(process), time.perf_counter()
-            told, before, peak = asyncio.run(load(url, process, chosen.sessions, chosen.minutes))
+            output, before, peak = asyncio.run(load(url, process, chosen.sessions, chosen.minutes))
             work_s, took_s = cpu_s(process) - work_s, time.perf_counter() - begin
             print(f"{chosen.sessions} sessions on {os.cpu_count()} cores, {took_s:.0f} s in all")
-            show(told)
+            show(output)
             print(f"server: {work_s / took_s:.0%} of a core")
             print(f"memory before: {before}\nmemory at the peak: {peak}")
             time.sleep(chosen.settle)
@@ -216,25 +216,25 @@ async def _warm(url: str) -> None:
     await asyncio.sleep(5)
 
 
-def show(told: list[Told]) -> None:
+def show(output: list[Told]) -> None:
     """Page changes, fairness, and whether everyone was answered."""
-    times = sorted(seconds for mine in told for _, seconds in mine.changes)
+    times = sorted(seconds for mine in output for _, seconds in mine.changes)
     p95, over = _percentile(times, 0.95), sum(t > TARGET_S for t in times)
     print(
         f"page changes: {len(times)}, median {statistics.median(times):.2f} s, 95th percentile {p95:.2f} s, "
         f"worst {times[-1]:.2f} s, over {TARGET_S:.0f} s: {over}"
     )
-    for page in sorted({page for mine in told for page, _ in mine.changes}):
-        some = sorted(seconds for mine in told for name, seconds in mine.changes if name == page)
+    for page in sorted({page for mine in output for page, _ in mine.changes}):
+        some = sorted(seconds for mine in output for name, seconds in mine.changes if name == page)
         p95 = _percentile(some, 0.95)
         print(f"  {page:<12}{len(some):>5}  median {statistics.median(some):.2f}  p95 {p95:.2f}")
-    print(f"answered: {sum(mine.answered for mine in told)} of {len(told)}")
-    waits, runs = [mine.waited_s for mine in told], [mine.ran_s for mine in told]
+    print(f"answered: {sum(mine.answered for mine in output)} of {len(output)}")
+    waits, runs = [mine.waited_s for mine in output], [mine.ran_s for mine in output]
     print(f"waited: {_spread(waits)}; ran: {_spread(runs)}")
-    for mine in told[:40]:
+    for mine in output[:40]:
         print(f"  session {mine.number:>2}: waited {mine.waited_s:5.1f} s, ran {mine.ran_s:5.1f} s")
-    print(f"page changes asked for again: {sum(mine.repeated for mine in told)}")
-    failures = [f"session {m.number}: {f}" for m in told for f in m.failures]
+    print(f"page changes asked for again: {sum(mine.repeated for mine in output)}")
+    failures = [f"session {m.number}: {f}" for m in output for f in m.failures]
     print(f"failures: {len(failures)}")
     for line in failures[:20]:
         print(f"  FAILED {line}")

@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 from evidence.networks import NETWORKS
 from evidence.results import NetworkFacts
-from nona.queries.study.preparation import prepare
 from nona.queries.system import System
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.sample_files import description, manifest, workflows
 from nona.scenario.schema import Scenario

@@ -30,7 +30,7 @@ from evidence.decision_cells import (
     loads_only,
     workload_table,
 )
-from evidence.provenance import Hear, check_least, measured, origin, rounded_result
+from evidence.provenance import OnProgress, check_least, measured, origin, rounded_result
 from evidence.results import (
     DecisionAbout,
     DecisionStudy,
@@ -49,11 +49,11 @@ from nona.queries.schedulers.registry import get_scheduler, scheduler_names
 from nona.queries.simulation.records import Records
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.simulation.summary import MeasuredJobs
-from nona.queries.study.placements import place, steady_spread
-from nona.queries.study.preparation import PreparedSystem, prepare
-from nona.queries.study.rehearsal import rehearsed
-from nona.queries.study.shipped import choice
 from nona.queries.system import System
+from nona.queries.workflows.placements import place, steady_spread
+from nona.queries.workflows.preparation import PreparedSystem, prepare
+from nona.queries.workflows.rehearsal import rehearsed
+from nona.queries.workflows.shipped import choice
 
 PRECISE, SHARE = 0.005, 0.1  # half-width of a ratio: this, or this share of its distance from 1
 BEHIND = 1.25  # times the best in the first run: not repeated
@@ -376,7 +376,7 @@ def decisions_study(
     *,
     engine: str = "compiled",
     workers: int = 1,
-    on_progress: Hear = do_nothing,
+    on_progress: OnProgress = do_nothing,
 ) -> DecisionStudy:
     """Run the study; numbers are rounded to :data:`DIGITS` significant digits."""
     chosen, begin = settings or DecisionSettings(), time.perf_counter()

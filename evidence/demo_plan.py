@@ -10,8 +10,8 @@ from pathlib import Path
 from nona.core.experiments import cores
 from nona.planning.plan import plan, plan_outcome
 from nona.planning.results import PlanOutcome
-from nona.queries.study.preparation import prepare
-from nona.queries.study.shipped import PLANNED, now_text
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.shipped import PLANNED, now_text
 from nona.scenario.sample_files import shipped_scenario
 
 
@@ -22,7 +22,7 @@ def demo_plan() -> PlanOutcome:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write it to the file named: ``python -m evidence.demo_plan nona/queries/study/data/demo_plan.json``."""
+    """Write it to the file named: ``python -m evidence.demo_plan FILE``."""
     (name,) = arguments
     Path(name).write_text(json.dumps(demo_plan().to_json()) + "\n", encoding="utf-8")
 

@@ -12,15 +12,15 @@ from itertools import chain, product
 from typing import Any, NamedTuple
 
 from evidence.policy_results import ElasticPoint, ElasticStudy
-from evidence.provenance import Hear, check_least, origin, rounded_result
+from evidence.provenance import OnProgress, check_least, origin, rounded_result
 from nona.core.errors import SimulationError
 from nona.core.experiments import Shares, do_nothing
-from nona.queries.study.shipped import choice
+from nona.queries.workflows.shipped import choice
 from nona.training.elastic.engine import ElasticProgress
 from nona.training.elastic.registry import ELASTIC
-from nona.training.elastic.replications import ElasticRun, Piece, replications_of, run_pieces
-from nona.training.elastic.workload import SHIPPED, Case, published
-from nona.training.study.elastic import ElasticRequest, elastic_system, published_mean
+from nona.training.elastic.replications import ElasticRun, PolicyRun, replications_of, run_pieces
+from nona.training.elastic.workload import SHIPPED, PublishedRun, published
+from nona.training.workflows.elastic import ElasticRequest, elastic_system, published_mean
 
 EFFORT = "generations"
 DIGITS = 10
@@ -44,7 +44,7 @@ def _check_size(settings: ElasticStudySettings) -> None:
 
 
 def _run_points(
-    points: Sequence[Sequence[ElasticRequest]], replications: int, *, workers: int, on_progress: Hear
+    points: Sequence[Sequence[ElasticRequest]], replications: int, *, workers: int, on_progress: OnProgress
 ) -> StudyRuns:
     """Run every request, of one policy each; ``points`` have as many workloads each.
 
@@ -54,11 +54,11 @@ def _run_points(
     counts = [replications_of(ELASTIC[piece.policy], replications) for piece in pieces]
     shares = Shares({(place, r): 1.0 for place, count in enumerate(counts) for r in range(count)})
 
-    def hear(progress: ElasticProgress) -> None:
+    def report(progress: ElasticProgress) -> None:
         share = shares.add((progress.piece, progress.replication), progress.fraction)
         on_progress(share, progress.policy)
 
-    results = run_pieces(pieces, replications, workers=workers, keep=False, on_progress=hear)
+    results = run_pieces(pieces, replications, workers=workers, keep=False, on_progress=report)
     rest = iter(results)
     failed = (
         f"{piece.policy}: {check.name}: {check.detail}"
@@ -70,9 +70,9 @@ def _run_points(
     return StudyRuns(tuple(tuple(next(rest) for _ in point) for point in points), tuple(failed))
 
 
-def _piece(request: ElasticRequest) -> Piece:
+def _piece(request: ElasticRequest) -> PolicyRun:
     (policy,) = request.policies
-    return Piece(elastic_system(request), policy, request.options.get(policy, {}))
+    return PolicyRun(elastic_system(request), policy, request.options.get(policy, {}))
 
 
 SWITCH = "avoid_interference"
@@ -157,7 +157,7 @@ def elastic_study(
     settings: ElasticStudySettings | None = None,
     *,
     workers: int = 1,
-    on_progress: Hear = do_nothing,
+    on_progress: OnProgress = do_nothing,
 ) -> ElasticStudy:
     """Run the study."""
     chosen, begin = settings or ElasticStudySettings(), time.perf_counter()
@@ -207,5 +207,5 @@ def _point(
         place,
         jcts_s=tuple(tuple(run.outcome.jct_s.mean or 0.0 for run in of) for of in runs),
         published_s=tuple(published_mean(_as_published(request), place.policy) for request in requests),
-        published_mean_s=published().get(Case(*place, 0)),
+        published_mean_s=published().get(PublishedRun(*place, 0)),
     )

@@ -20,7 +20,7 @@ from nona.core.arrays import Floats
 from nona.core.figures import PALETTE, add_line, add_points, figure, log_axis
 from nona.core.registry import ChartStyle
 from nona.core.statistics import percentile
-from nona.core.tables import CHANGE, COUNT, PRECISE, SHARE, Column, Kind, Table, share_text
+from nona.core.tables import CHANGE, COUNT, PRECISE, SHARE, Column, NumberKind, Table, share_text
 from nona.core.units import format_time
 from nona.queries.simulation.by_hand import bind_to, one_task_query, system_of
 from nona.queries.simulation.run import RunOptions, simulate_run
@@ -33,11 +33,11 @@ STATISTICS = ("mean", "p50", "p95", "p99")
 def beside_measured() -> tuple[MeasuredBatches, ...]:
     """Simulate the queries of every measured run at the instants at which they came; about 4 s."""
     steps = grouped(
-        shipped_table("nona.queries.study", "data/measured_steps.csv"), lambda r: (r["gpu"], r["model"])
+        shipped_table("nona.queries.workflows", "data/measured_steps.csv"), lambda r: (r["gpu"], r["model"])
     )
     times = {key: np.array([float(row["ms"]) / 1e3 for row in rows]) for key, rows in steps.items()}
     return tuple(
-        _beside(row, times) for row in shipped_table("nona.queries.study", "data/measured_batches.csv")
+        _beside(row, times) for row in shipped_table("nona.queries.workflows", "data/measured_batches.csv")
     )
 
 
@@ -106,7 +106,7 @@ MEASURED_SOURCE = (
     "the times of its own steps its mean is 9 % too short, not 27 %. On the H100 the first run's steps took "
     "4 % longer than timed."
 )
-_SIZE = Kind("{:.2f}".format, bare=True)
+_SIZE = NumberKind("{:.2f}".format, bare=True)
 
 
 def _at(run: MeasuredBatches, statistic: str) -> TimeBeside:

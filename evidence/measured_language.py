@@ -23,8 +23,8 @@ from nona.language.formula import predict
 from nona.language.gpu import step_times, widths
 from nona.language.models import language_models
 from nona.language.report.tables import MEASURES
-from nona.language.study.engines import prepare_language
-from nona.language.study.simulation import simulate_language
+from nona.language.workflows.engines import prepare_language
+from nona.language.workflows.simulation import simulate_language
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
@@ -76,7 +76,7 @@ def beside_vllm() -> MeasuredRun:
             "schedulers": ["round-robin"],
         }
     )
-    study = prepare_language(scenario, Sources(held={MEASURED: requests}))
+    study = prepare_language(scenario, Sources(in_memory={MEASURED: requests}))
     (run,) = simulate_language(study).runs["round-robin"]
     rows = shipped_table("nona.language", f"data/{MEASURED}")
     first_s, last_s = (np.array([float(row[key]) for row in rows]) for key in ("ttft_s", "e2e_s"))

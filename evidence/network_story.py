@@ -1,6 +1,6 @@
 """The Overview's network story, which ships: the slides' example under three placements at every link load.
 
-``python -m evidence.network_story nona/queries/study/data/network_story.json`` makes the story again.
+``python -m evidence.network_story nona/queries/workflows/data/network_story.json`` makes the story again.
 
 The scenario is run as it is but for two numbers: the share of the link that others use, and few jobs.
 At every load the formula predicts and the simulation runs all three placements, and one typical job of
@@ -34,11 +34,11 @@ from nona.queries.chart_data import (
 )
 from nona.queries.simulation.records import MessageInterval, Records, TaskInterval
 from nona.queries.simulation.summary import MeasuredJobs
-from nona.queries.study.placements import place, predictions
-from nona.queries.study.preparation import PreparedSystem, prepare
-from nona.queries.study.simulation import SimulationResult, simulate
 from nona.queries.sweeps.numbers import with_value
 from nona.queries.system import System
+from nona.queries.workflows.placements import place, predictions
+from nona.queries.workflows.preparation import PreparedSystem, prepare
+from nona.queries.workflows.simulation import SimulationResult, simulate
 from nona.scenario.file import load_scenario
 from nona.scenario.lookup import Sources
 from nona.scenario.sample_files import scenario_path

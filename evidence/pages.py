@@ -27,7 +27,7 @@ from evidence.reports.validation import theory_markdown, validation_markdown
 from evidence.results import DecisionStudy
 from nona.cli.main import nona
 from nona.core.tables import between_marks
-from nona.queries.study.shipped import stored_result
+from nona.queries.workflows.shipped import stored_result
 
 _GUIDE = re.compile(r"(<!-- guide text ([\w-]+): begin -->\n).*?(<!-- guide text: end -->)", re.DOTALL)
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidence.prediction_map import with_background
-from evidence.provenance import Hear, check_least, origin, rounded_result
+from evidence.provenance import OnProgress, check_least, origin, rounded_result
 from evidence.results import Growth, Overload, OverloadRun, PaperStudy, Reach
 from nona.core.experiments import do_nothing
 from nona.queries.placement.fixed import idle_presets, place_fixed, spread_placement
@@ -35,15 +35,15 @@ from nona.queries.schedulers.base import Scheduler, SchedulerTables
 from nona.queries.schedulers.registry import get_scheduler, scheduler_names
 from nona.queries.simulation.records import Records
 from nona.queries.simulation.run import RunOptions, simulate_run
-from nona.queries.study.placements import place
-from nona.queries.study.preparation import PreparedSystem, prepare
-from nona.queries.study.shipped import choice
-from nona.queries.study.simulation import chosen_schedulers
-from nona.queries.sweeps.bench import REFERENCE
 from nona.queries.sweeps.numbers import COMPUTE, LINK, with_value
 from nona.queries.sweeps.results import SweepReport, SweepRequest
 from nona.queries.sweeps.run import sweep
+from nona.queries.sweeps.sweep_points import REFERENCE
 from nona.queries.system import System
+from nona.queries.workflows.placements import place
+from nona.queries.workflows.preparation import PreparedSystem, prepare
+from nona.queries.workflows.shipped import choice
+from nona.queries.workflows.simulation import chosen_schedulers
 from nona.scenario.file import load_scenario
 from nona.scenario.lookup import Sources
 from nona.scenario.sample_files import scenario_path
@@ -120,7 +120,7 @@ def growth(
     lengths: Sequence[int],
     claim: float,
     engine: str = "auto",
-    tell: Callable[[float], None] = do_nothing,
+    on_share: Callable[[float], None] = do_nothing,
 ) -> list[Growth]:
     """One run from an idle cluster, without warm-up, of each of ``lengths`` jobs, for each scheduler.
 
@@ -146,12 +146,12 @@ def growth(
             if state != "overloaded":
                 break
             runs.append(_row(records, beside[jobs]))
-            tell((done - 1 + len(runs) / (len(lengths) + 1)) / len(chosen))
+            on_share((done - 1 + len(runs) / (len(lengths) + 1)) / len(chosen))
             if runs[-1].ratio >= claim:
                 break
         if state == "overloaded":
             rows.append(Growth(scheduler=scheduler.name, kind=scheduler.kind, runs=tuple(runs)))
-        tell(done / len(chosen))
+        on_share(done / len(chosen))
     return rows
 
 
@@ -214,12 +214,12 @@ def paper_scenario(seed: int | None = None) -> Scenario:
     """The shipped scenario of the paper's workload, with all schedulers, and another seed if one is given."""
     scenario = load_scenario(scenario_path(SCENARIO))
     own = {spec.name for spec in scenario.schedulers}
-    others = (_asked(name) for name in scheduler_names() if name not in own)
+    others = (_requested(name) for name in scheduler_names() if name not in own)
     scenario = scenario.model_copy(update={"schedulers": (*scenario.schedulers, *others)})
     return scenario if seed is None else with_value(scenario, "seed", seed)
 
 
-def _asked(name: str) -> NamedSpec:
+def _requested(name: str) -> NamedSpec:
     in_rounds = get_scheduler(name).kind == "allocate"
     return NamedSpec(name=name, options={"round_s": ROUND_S} if in_rounds else {})
 
@@ -229,7 +229,7 @@ def paper_study(
     *,
     engine: str = "auto",
     workers: int = 1,
-    on_progress: Hear = do_nothing,
+    on_progress: OnProgress = do_nothing,
 ) -> PaperStudy:
     """Run the study."""
     size, begin = settings or PaperSettings(), time.perf_counter()
@@ -237,11 +237,11 @@ def paper_study(
     sweeps: dict[str, SweepReport] = {}
     for name in SWEEPS:
 
-        def tell(fraction: float, text: str, report: object, name: str = name) -> None:
+        def on_share(fraction: float, text: str, report: object, name: str = name) -> None:
             on_progress(_BEGIN[name] + _span(name) * fraction * 0.999, f"background {name}, {text}")
 
         asked = _sweep(scenario, size, name)
-        sweeps[name] = sweep(scenario, asked, sources, tell, engine=engine, workers=workers)
+        sweeps[name] = sweep(scenario, asked, sources, on_share, engine=engine, workers=workers)
     beyond = with_value(scenario, LINK, OVERLOAD)
 
     def tell_overload(share: float) -> None:

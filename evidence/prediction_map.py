@@ -12,7 +12,7 @@ import numpy as np
 
 from evidence.decision_cells import Cell, cell_scenario, workload_table
 from evidence.networks import NETWORKS
-from evidence.provenance import Hear, check_least, made_by, measured, rounded_result
+from evidence.provenance import OnProgress, check_least, made_by, measured, rounded_result
 from nona.core.arrays import Floats
 from nona.core.errors import SimulationError
 from nona.core.experiments import do_nothing
@@ -26,13 +26,13 @@ from nona.queries.schedulers.sampling_tables import build_tables
 from nona.queries.simulation.records import Records
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.simulation.summary import summarize
-from nona.queries.study.placing import place_system
-from nona.queries.study.preparation import prepare
-from nona.queries.study.shipped import choice
-from nona.queries.study.tested_range import HIGHEST
 from nona.queries.study_results import MapAbout, MapPoint, PredictionMap
 from nona.queries.sweeps.numbers import with_value
 from nona.queries.system import BackgroundStream, System
+from nona.queries.workflows.placing import place_system
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.shipped import choice
+from nona.queries.workflows.tested_range import HIGHEST
 from nona.scenario.arrivals import Arrivals
 from nona.scenario.file import load_scenario
 from nona.scenario.sample_files import scenario_path
@@ -314,7 +314,7 @@ def map_study(
     *,
     engine: str = "auto",
     workers: int = 1,
-    on_progress: Hear = do_nothing,
+    on_progress: OnProgress = do_nothing,
 ) -> PredictionMap:
     """Run the study; numbers are rounded to five significant digits."""
     size = settings or MapSettings()

@@ -13,9 +13,9 @@ from nona.core.errors import SimulationError
 from nona.core.experiments import Key, RunListener, do_nothing, run_work
 from nona.core.text import plain
 from nona.core.units import Dimension, quantity_text
-from nona.queries.study.shipped import choices, now_text, option_name
+from nona.queries.workflows.shipped import choices, now_text, option_name
 
-Hear = Callable[[float, str], None]
+OnProgress = Callable[[float, str], None]
 """Hears the share of a study that is done, and of what; what it raises ends the work and comes out."""
 
 DIGITS = 8
@@ -44,7 +44,7 @@ def measured(
     measure: Callable[[P], R],
     name: Callable[[P], str],
     workers: int = 1,
-    on_progress: Hear = do_nothing,
+    on_progress: OnProgress = do_nothing,
 ) -> list[R]:
     """``measure`` of every piece, in their order, by so many processes; each is told of by its ``name``."""
     keys: list[Key] = [(n, 0) for n in range(len(pieces))]

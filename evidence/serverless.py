@@ -25,11 +25,11 @@ from evidence.policy_results import (
     SharingStudy,
     StudySetting,
 )
-from evidence.provenance import Hear, check_least, origin, rounded_result
+from evidence.provenance import OnProgress, check_least, origin, rounded_result
 from nona.core.experiments import do_nothing, kept_pool
 from nona.core.options import Options
-from nona.queries.study.shipped import choice
 from nona.queries.sweeps.numbers import LOAD, with_value
+from nona.queries.workflows.shipped import choice
 from nona.scenario.file import load_scenario
 from nona.scenario.sample_files import scenario_path
 from nona.scenario.schema import Scenario
@@ -40,12 +40,12 @@ from nona.serverless.policies.esg.explain import explain
 from nona.serverless.policies.esg.policy import esg_planner
 from nona.serverless.policies.registry import get_policy, policy_names
 from nona.serverless.results import OverReport, OverRequest, Spread
-from nona.serverless.study.comparisons import ways_for
-from nona.serverless.study.knees import policies_over
-from nona.serverless.study.preparation import prepare_serverless
-from nona.serverless.study.run import oracle_outcome, with_sharing
-from nona.serverless.study.tasks import Done, PolicyTask, TaskPool, run_tasks
 from nona.serverless.system import ServerlessSystem
+from nona.serverless.workflows.comparisons import ways_for
+from nona.serverless.workflows.knees import policies_over
+from nona.serverless.workflows.preparation import prepare_serverless
+from nona.serverless.workflows.run import oracle_outcome, with_sharing
+from nona.serverless.workflows.tasks import PolicyTask, TaskPool, TaskResult, run_tasks
 
 EVERY_SEARCH: Options = {"slack_resolution": 0.0}  # nothing is looked up
 
@@ -150,14 +150,14 @@ class StudySettings:
         check_least(self)
 
 
-Tell = Callable[[float], None]
+OnShare = Callable[[float], None]
 
 
 def serverless_study(
     settings: StudySettings | None = None,
     *,
     workers: int = 1,
-    on_progress: Hear = do_nothing,
+    on_progress: OnProgress = do_nothing,
 ) -> ServerlessStudy:
     """Run the study."""
     chosen = settings or StudySettings()
@@ -167,10 +167,10 @@ def serverless_study(
     return data
 
 
-def _study(chosen: StudySettings, pool: TaskPool, on_progress: Hear) -> ServerlessStudy:
+def _study(chosen: StudySettings, pool: TaskPool, on_progress: OnProgress) -> ServerlessStudy:
     begin = time.perf_counter()
 
-    def of(name: str) -> Tell:
+    def of(name: str) -> OnShare:
         """Return the callback that hears the progress of one part."""
         parts = list(_SPANS)
         start = sum(_SPANS[before] for before in parts[: parts.index(name)])
@@ -206,26 +206,26 @@ def setting(name: str, seed: int | None = None) -> Scenario:
     return scenario if seed is None else with_value(scenario, "seed", seed)
 
 
-def _searches(chosen: StudySettings, tell: Tell) -> dict[str, MeasuredSearches]:
+def _searches(chosen: StudySettings, on_share: OnShare) -> dict[str, MeasuredSearches]:
     searches = {}
     for done, name in enumerate(chosen.settings, 1):
         searches[name] = measured_searches(setting(name, chosen.seed), chosen.small)
-        tell(done / len(chosen.settings))
+        on_share(done / len(chosen.settings))
     return searches
 
 
-def _settings(chosen: StudySettings, pool: TaskPool, tell: Tell) -> dict[str, StudySetting]:
+def _settings(chosen: StudySettings, pool: TaskPool, on_share: OnShare) -> dict[str, StudySetting]:
     scenarios = {name: setting(name, chosen.seed) for name in chosen.settings}
     tasks = [
         PolicyTask(scenario, policy, {}, PlatformRunOptions(calls=chosen.calls), chosen.replications)
         for scenario in scenarios.values()
         for policy in POLICIES
     ]
-    done = iter(run_tasks(tasks, pool, tell))
+    done = iter(run_tasks(tasks, pool, on_share))
     return {name: _setting(chosen, s, {p: next(done) for p in POLICIES}) for name, s in scenarios.items()}
 
 
-def _setting(chosen: StudySettings, scenario: Scenario, done: Mapping[str, Done]) -> StudySetting:
+def _setting(chosen: StudySettings, scenario: Scenario, done: Mapping[str, TaskResult]) -> StudySetting:
     system = prepare_serverless(scenario)
     slo_s = [app.slo_s for app in system.applications]
     return StudySetting(
@@ -236,7 +236,7 @@ def _setting(chosen: StudySettings, scenario: Scenario, done: Mapping[str, Done]
     )
 
 
-def _cutoff(chosen: StudySettings, pool: TaskPool, tell: Tell) -> CutoffStudy:
+def _cutoff(chosen: StudySettings, pool: TaskPool, on_share: OnShare) -> CutoffStudy:
     name = chosen.settings[0]
     scenario = setting(name, chosen.seed)
     tasks = [
@@ -245,14 +245,14 @@ def _cutoff(chosen: StudySettings, pool: TaskPool, tell: Tell) -> CutoffStudy:
         )
         for c in chosen.cutoffs_s
     ]
-    done = run_tasks(tasks, pool, tell)
+    done = run_tasks(tasks, pool, on_share)
     points = tuple(
         CutoffPoint.from_fields(d.summary, cutoff_s=c) for c, d in zip(chosen.cutoffs_s, done, strict=True)
     )
     return CutoffStudy(setting=name, points=points)
 
 
-def _sharing(chosen: StudySettings, pool: TaskPool, tell: Tell) -> SharingStudy:
+def _sharing(chosen: StudySettings, pool: TaskPool, on_share: OnShare) -> SharingStudy:
     scenario = setting(SHARED, chosen.seed)
     policies = POLICIES[:3]
     tasks = [
@@ -262,14 +262,14 @@ def _sharing(chosen: StudySettings, pool: TaskPool, tell: Tell) -> SharingStudy:
         for mode in ways_for()
         for policy in policies
     ]
-    done = iter(run_tasks(tasks, pool, tell))
+    done = iter(run_tasks(tasks, pool, on_share))
     modes = {
         mode: {p: SharedOutcome.from_fields(next(done).summary) for p in policies} for mode in ways_for()
     }
     return SharingStudy(scenario=scenario.name, modes=modes)
 
 
-def _cell(done: Done, slo_s: Sequence[float]) -> Cell:
+def _cell(done: TaskResult, slo_s: Sequence[float]) -> Cell:
     """Return the numbers of a task, with the SLOs of the applications."""
     summary = done.summary
     applications = list(zip(summary.applications.values(), slo_s, strict=True))
@@ -291,14 +291,14 @@ def _of_slo(latency_s: float | None, slo_s: float) -> float:
 
 
 def _curves(
-    scenarios: Mapping[str, Scenario], asked: OverRequest, pool: TaskPool, tell: Tell
+    scenarios: Mapping[str, Scenario], asked: OverRequest, pool: TaskPool, on_share: OnShare
 ) -> dict[str, OverReport]:
     """Every policy over load in every setting; over :data:`VALUES` and beyond, unless loads are asked for."""
     curves = {}
     for n, (name, scenario) in enumerate(scenarios.items()):
 
         def part(share: float, text: str, report: object, n: int = n) -> None:
-            tell((n + share) / len(scenarios))
+            on_share((n + share) / len(scenarios))
 
         values = VALUES.get(name, USUAL_VALUES)
         own = asked if asked.values else asked.model_copy(update={"values": values, "extend": True})

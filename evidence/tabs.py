@@ -47,11 +47,11 @@ from evidence.results import (
 from evidence.theory_job import EffortAsked
 from nona.app.guide import sections
 from nona.app.jobs.registry import AppJob
+from nona.app.layout.equivalents import equivalent
 from nona.app.pages.run_page import PageRun, RunPage, run_area
 from nona.app.pages.serverless.comparisons import over_charts
 from nona.app.pages.serverless.results import choose_one
-from nona.app.session.state import AppState, Kept
-from nona.app.shell.equivalents import equivalent
+from nona.app.session.state import AppState, KeptRun
 from nona.app.widgets.fields import one_of, plain
 from nona.app.widgets.policy_choice import kept_schedulers
 from nona.app.widgets.results import chart, picture, table, tiles, titled
@@ -60,10 +60,10 @@ from nona.core.tables import share_text
 from nona.core.units import duration
 from nona.language.report.tables import HELP, MEASURES
 from nona.queries.schedulers.base import VIEW_MEANINGS
-from nona.queries.study.shipped import shipped_path, stored_result
 from nona.queries.study_results import PredictionMap
 from nona.queries.sweeps.figures import sweep_figure
 from nona.queries.sweeps.results import SweepReport
+from nona.queries.workflows.shipped import shipped_path, stored_result
 from nona.serverless.policies.registry import get_policy
 
 
@@ -270,11 +270,11 @@ def _theory(state: AppState) -> None:
         PageRun(
             kind="validate",
             label="Simulate the known systems",
-            of=TheoryResult,
+            result_type=TheoryResult,
             live=_theory_live,
             answer=lambda state, result: _theory_result(result),
             before=lambda: _theory_table(rows, 420),
-            asked=EffortAsked(effort=effort),
+            request=EffortAsked(effort=effort),
         ),
     )
 
@@ -439,7 +439,7 @@ def times_tab(state: AppState) -> None:
             st.markdown(section.text)
 
 
-def with_advice(page: RunPage[Kept]) -> RunPage[Kept]:
+def with_advice(page: RunPage[KeptRun]) -> RunPage[KeptRun]:
     """Return the page with a line of the study of decisions below its settings."""
 
     def settings(state: AppState) -> None:

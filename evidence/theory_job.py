@@ -12,7 +12,7 @@ from evidence.agreement import EFFORTS, compare
 from evidence.known_systems import known_systems
 from evidence.reports.theory import comparison_rows
 from evidence.results import ComparedRow, TheoryProgress, TheoryResult
-from nona.app.tasks.desk import JobContext, asked_of
+from nona.app.tasks.context import JobContext, request_of
 from nona.core.document import Document
 from nona.core.errors import JobError
 from nona.queries.simulation.run import AUTO, engine_named
@@ -26,12 +26,12 @@ class EffortAsked(Document):
     effort: str
 
 
-def simulate_known(spec: Mapping[str, Any], desk: JobContext) -> TheoryResult:
+def simulate_known(spec: Mapping[str, Any], context: JobContext) -> TheoryResult:
     """Simulate every known system with the effort that is asked for.
 
     Rows that are done come along with the progress, so that the page can tell while it runs.
     """
-    name = asked_of(spec, EffortAsked).effort
+    name = request_of(spec, EffortAsked).effort
     if name not in EFFORTS:
         efforts = ", ".join(EFFORTS)
         raise JobError(f"Validation: effort={name!r} must be one of {efforts}; choose one of these.")
@@ -44,7 +44,7 @@ def simulate_known(spec: Mapping[str, Any], desk: JobContext) -> TheoryResult:
     def report(number: int, share: float) -> None:
         done = (sum(weights[:number]) + share * weights[number]) / sum(weights)
         text = f"{systems[number].name} at a load of {systems[number].load:.0%}"
-        desk.tell(done, text, lambda: TheoryProgress(rows=tuple(rows)), every_s=REPORT_EVERY_S)
+        context.report_progress(done, text, lambda: TheoryProgress(rows=tuple(rows)), every_s=REPORT_EVERY_S)
 
     for number, system in enumerate(systems):
         rows += comparison_rows(compare(system, effort, partial(report, number)))

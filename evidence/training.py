@@ -9,11 +9,11 @@ import time
 from dataclasses import dataclass
 
 from evidence import policy_results as studies
-from evidence.provenance import Hear, check_least, measured, origin, rounded_result
+from evidence.provenance import OnProgress, check_least, measured, origin, rounded_result
 from nona.allocation.registry import get_policy
 from nona.core.errors import SimulationError
 from nona.core.experiments import do_nothing
-from nona.queries.study.shipped import choice
+from nona.queries.workflows.shipped import choice
 from nona.scenario.training import GenerateSpec
 from nona.training.generated_jobs import generate
 from nona.training.job_files import trace_jobs
@@ -168,7 +168,7 @@ def training_study(
     settings: StudySettings | None = None,
     *,
     workers: int = 1,
-    on_progress: Hear = do_nothing,
+    on_progress: OnProgress = do_nothing,
 ) -> studies.TrainingStudy:
     """Run the study."""
     chosen, begin = settings or StudySettings(), time.perf_counter()

@@ -42,7 +42,7 @@ SHORTEST_QUEUE = Scheduler(
     decide=decide,
     build=build,
     reads_queues=True,
-    look=ChartStyle("#d0388a", "dash", "star-square"),
+    style=ChartStyle("#d0388a", "dash", "star-square"),
 )
 
 

@@ -37,7 +37,7 @@ def main() -> dict[str, float]:
     figures = nona.inspection(model.costed[0])
     print(f"{figures.operators} operators, {len(model.contracted.tasks)} tasks after contraction")
     print(f"path of {1e3 * figures.critical_path_s:.0f} ms: a split gains at most {figures.parallelism:.2f}")
-    prepared = nona.prepare(nona.parse_scenario(SCENARIO), nona.Sources(held={"frames.json": data}))
+    prepared = nona.prepare(nona.parse_scenario(SCENARIO), nona.Sources(in_memory={"frames.json": data}))
     placement = nona.place(prepared)
     others = nona.compare(prepared, placement)
     placements = {"nona": placement, "local": others.local, "spread": others.spread}

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from nona.app.layout.equivalents import equivalent
 from nona.app.models.graph_views import model_bar
 from nona.app.pages.models import views as models_views
 from nona.app.pages.models.gain import pick_rule
@@ -9,7 +10,6 @@ from nona.app.pages.models.page import change_sizes, loaded_model, pick_model
 from nona.app.pages.models.times import given_section, measured_times, pick_precision, pick_times
 from nona.app.pages.scenario.edits import add_model, ask_before_adding
 from nona.app.session.workspace import current
-from nona.app.shell.equivalents import equivalent
 
 state = current()
 with model_bar():

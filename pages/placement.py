@@ -2,10 +2,10 @@
 
 import streamlit as st
 
+from nona.app.layout.first_steps import no_queries
 from nona.app.pages.queries.placement import PLACEMENT, engines_section
 from nona.app.pages.run_page import run_page
 from nona.app.session.workspace import current
-from nona.app.shell.first_steps import no_queries
 from nona.app.widgets.terms import term
 
 state = current()

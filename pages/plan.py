@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import streamlit as st
 
+from nona.app.layout.first_steps import examples, no_queries
 from nona.app.pages.language.plan import LANGUAGE_PLAN
 from nona.app.pages.planning.page import PLAN
 from nona.app.pages.planning.question import DEMOS, count_card, start_screen
 from nona.app.pages.run_page import run_page
 from nona.app.session.workspace import current
-from nona.app.shell.first_steps import examples, no_queries
 
 state = current()
 of_language = bool(state.scenario.language) and not state.scenario.workload

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from nona.app.layout.equivalents import equivalent
 from nona.app.pages.models.times import pick_precision
 from nona.app.pages.scenario.page import clusters_of, links, mix, more, servers, standing
 from nona.app.pages.scenario.workload_facts import offered
 from nona.app.session.workspace import current
-from nona.app.shell.equivalents import equivalent
 from nona.app.widgets.fields import plain
 
 state = current()

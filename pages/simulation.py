@@ -3,6 +3,7 @@
 import streamlit as st
 
 from evidence.tabs import with_advice
+from nona.app.layout.first_steps import no_queries
 from nona.app.pages.language.page import LANGUAGE
 from nona.app.pages.queries.simulation import SIMULATION
 from nona.app.pages.queries.simulation_holds import holds_panel
@@ -10,7 +11,6 @@ from nona.app.pages.queries.simulation_sweep import sweep_panel
 from nona.app.pages.queries.simulation_what_if import what_if_drawer
 from nona.app.pages.run_page import run_page
 from nona.app.session.workspace import current
-from nona.app.shell.first_steps import no_queries
 from nona.app.widgets.fields import one_of
 
 VIEWS = ("Run", "Sweep")

@@ -17,8 +17,8 @@ from streamlit.testing.v1 import AppTest
 from nona.app.jobs.kinds import KINDS
 from nona.app.models.loading import device_names
 from nona.app.pages.models.page import upload_label
-from nona.app.tasks.desk import JobContext
-from nona.app.tasks.serving import run_task
+from nona.app.tasks.context import JobContext
+from nona.app.tasks.worker_loop import run_task
 from nona.cli.main import main
 from nona.cluster.hardware.device import devices
 from nona.cluster.sharing.pool import Gpu, GpuPart, SharingMode
@@ -39,7 +39,7 @@ from nona.scenario.sample_files import scenario_path
 from nona.serverless.policies.base import BatchPlan, ConfigurationPolicy, Place
 from nona.serverless.policies.registry import POLICIES
 from nona.serverless.report.figures import way_title
-from nona.serverless.study.comparisons import ways_for
+from nona.serverless.workflows.comparisons import ways_for
 
 ALL: tuple[Registry[Any], ...] = (RULES, SCHEDULERS, POLICIES, SHARING_MODES, READERS, KINDS)
 MODE = ("serverless", "sharing", "mode")
@@ -84,7 +84,7 @@ FIRST = Scheduler(
     adaptation="",
     decide=decide_first,
     build=lambda system, placement, options: SchedulerTables(NoTables(np.zeros(1)), 0),
-    look=PINK,
+    style=PINK,
 )
 
 
@@ -105,7 +105,7 @@ SMALLEST = ConfigurationPolicy(
     source="This test",
     adaptation="",
     build=lambda system, options: SmallestPlanner(),
-    look=PINK,
+    style=PINK,
 )
 
 

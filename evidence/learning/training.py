@@ -20,7 +20,7 @@ from nona.models.contraction.task_graph import TaskGraph
 from nona.models.decomposition import decompose
 from nona.queries.schedulers.base import NetworkView
 from nona.queries.schedulers.learned import network
-from nona.queries.schedulers.learned.card import Card, Ranges, Trained
+from nona.queries.schedulers.learned.card import Ranges, TrainedPolicy, TrainingCard
 from nona.queries.schedulers.learned.choose import learned_tables
 from nona.queries.system import BackgroundStream, QueryClass, System
 
@@ -172,11 +172,11 @@ def make_ready() -> None:
     trained(TrainSettings(iterations=1, rollouts=2, jobs=1))
 
 
-def trained_file(settings: TrainSettings, on_iteration: OnIteration | None = None) -> Trained:
+def trained_file(settings: TrainSettings, on_iteration: OnIteration | None = None) -> TrainedPolicy:
     """Train, and describe it: what ``nona train-decima`` writes."""
     weights, curve = trained(settings, on_iteration)
     parts = np.array_split(curve, min(CURVE, len(curve)))
-    card = Card(
+    card = TrainingCard(
         version=__version__,
         sees_link=settings.sees_link,
         seed=settings.seed,
@@ -186,7 +186,7 @@ def trained_file(settings: TrainSettings, on_iteration: OnIteration | None = Non
         curve=tuple(round(float(p.mean()), 4) for p in parts),
         ranges=settings.ranges,
     )
-    return Trained(card, weights)
+    return TrainedPolicy(card, weights)
 
 
 def rollouts_of(system: System, weights: Floats, settings: TrainSettings) -> list[Rollout]:

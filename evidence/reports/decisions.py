@@ -26,7 +26,7 @@ from nona.core.tables import (
     WHOLE_SHARE,
     Column,
     FilledTable,
-    Kind,
+    NumberKind,
     Table,
     mean_text,
     share_text,
@@ -35,7 +35,7 @@ from nona.core.tables import (
 from nona.core.text import count_text
 from nona.core.units import format_number, format_time
 
-LINK = Kind("{:g} Gbit/s".format)
+LINK = NumberKind("{:g} Gbit/s".format)
 Verdict = Literal["met", "open", "missed"]
 GOAL = 1.01  # a ratio of at most that is as good as the best
 LIVE_GOAL = 1.02
@@ -158,7 +158,7 @@ def _predicted(data: DecisionStudy) -> list[tuple[float, SimulatedCell]]:
     return [(e, c) for c in data.simulated() if (e := prediction_error(c)) is not None]
 
 
-RATIO = Kind("{:.3f}".format)
+RATIO = NumberKind("{:.3f}".format)
 
 
 def where(cell: CellConditions) -> str:
@@ -288,7 +288,7 @@ CONDITIONS: tuple[Column[AnyCell], ...] = (
 )
 
 
-def _placed(heading: str, of: Callable[[SimulatedCell], float | None], kind: Kind) -> Column[AnyCell]:
+def _placed(heading: str, of: Callable[[SimulatedCell], float | None], kind: NumberKind) -> Column[AnyCell]:
     return Column(heading, lambda c: of(c) if isinstance(c, SimulatedCell) else None, kind)
 
 

@@ -13,7 +13,7 @@ from evidence.presented import Presented, Shown, grouped
 from nona.core.figures import add_means, add_points, figure, log_axis, text
 from nona.core.registry import ChartStyle
 from nona.core.statistics import Interval, mean_interval, paired_ratio
-from nona.core.tables import Column, FilledTable, Kind, Table, share_text, time_text
+from nona.core.tables import Column, FilledTable, NumberKind, Table, share_text, time_text
 from nona.training.report.figures import elastic_style
 from nona.training.report.findings import HOUR_S
 
@@ -28,7 +28,7 @@ def mean_of(point: ElasticPoint) -> Interval:
     return mean_interval(workload_means(point))
 
 
-SECONDS = Kind("{:,.0f} s".format)
+SECONDS = NumberKind("{:,.0f} s".format)
 
 
 def published_of(point: ElasticPoint) -> float | None:
@@ -40,8 +40,8 @@ def published_of(point: ElasticPoint) -> float | None:
 def _table(points: Iterable[ElasticPoint], published: Callable[[ElasticPoint], float | None]) -> FilledTable:
     columns: tuple[Column[ElasticPoint], ...] = (
         Column("policy", lambda p: p.policy),
-        Column("load", lambda p: p.load, Kind("{:g}".format)),
-        Column("interference", lambda p: p.interference, Kind(share_text)),
+        Column("load", lambda p: p.load, NumberKind("{:g}".format)),
+        Column("interference", lambda p: p.interference, NumberKind(share_text)),
         Column("avoided", lambda p: ("yes" if p.avoid else "no") if p.policy == "pollux" else None),
         Column("mean JCT", lambda p: mean_of(p).estimate, SECONDS, interval=True),
         Column("authors' mean", published, SECONDS),

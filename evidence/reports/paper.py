@@ -13,7 +13,7 @@ from evidence.results import Growth, OverloadRun, PaperStudy, Reach
 from nona.core.document import Estimate
 from nona.core.figures import add_points, figure, rule, scheduler_style, text
 from nona.core.html import pieces as html
-from nona.core.tables import COUNT, FACTOR, TIME, Column, FilledTable, Kind, Table, share_text
+from nona.core.tables import COUNT, FACTOR, TIME, Column, FilledTable, NumberKind, Table, share_text
 from nona.core.text import join_words
 from nona.core.units import format_number, format_time
 from nona.queries.sweeps.figures import sweep_figure
@@ -92,7 +92,7 @@ def summary(data: PaperStudy) -> FilledTable:
             edges = sweep.schedulers[scheduler].formula_edges
             return edges[0].overloaded if edges else None
 
-        return Column(f"{name}: edge by formula", place, Kind(partial(value_text, unit=sweep.unit)))
+        return Column(f"{name}: edge by formula", place, NumberKind(partial(value_text, unit=sweep.unit)))
 
     def wins(name: str) -> Column[str]:
         by_scheduler = faster(data, name)

@@ -10,8 +10,8 @@ from evidence.presented import Presented, Shown, grouped
 from nona.core.document import Estimate
 from nona.core.figures import add_heat, figure, text
 from nona.core.tables import CHANGE, COUNT, SHARE, TIME, WHOLE_SHARE, Column, FilledTable, Table, share_text
-from nona.queries.study.tested_range import BOUND, error
 from nona.queries.study_results import MapPoint, PredictionMap
+from nona.queries.workflows.tested_range import BOUND, error
 
 BANDS = (0.05, 0.10, 0.20)
 

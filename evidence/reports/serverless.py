@@ -9,7 +9,7 @@ from evidence.policy_results import Cells, ServerlessStudy
 from evidence.presented import Presented, Shown
 from evidence.reports import serverless_claims as claims
 from evidence.reports import serverless_tables as tables
-from nona.core.tables import SHARE, WHOLE_SHARE, Column, FilledTable, Kind, Table, share_text
+from nona.core.tables import SHARE, WHOLE_SHARE, Column, FilledTable, NumberKind, Table, share_text
 from nona.core.text import join_words
 from nona.core.units import format_time
 from nona.serverless.report.over import knee_text, limit_of, over_value
@@ -97,7 +97,7 @@ def leads(data: ServerlessStudy) -> FilledTable:
     rows = [_Lead(g, others.get((g.setting, g.load))) for g in gaps(reports, SHARES[0])]
     columns: tuple[Column[_Lead], ...] = (
         Column("setting", lambda r: r.over_shares.setting),
-        Column("load", lambda r: r.over_shares.load, Kind("× {:g}".format)),
+        Column("load", lambda r: r.over_shares.load, NumberKind("× {:g}".format)),
         Column("vGPUs held", lambda r: r.over_shares.vgpus_held, WHOLE_SHARE),
         Column("esg keeps", lambda r: r.over_shares.esg, SHARE),
         Column(f"over {', '.join(SHARES[0])}", lambda r: _points(r.over_shares, *SHARES[1:])),

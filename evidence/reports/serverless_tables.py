@@ -11,12 +11,12 @@ from evidence import policy_results as results
 from evidence.reports import serverless_claims as claims
 from nona.core.document import Estimate
 from nona.core.figures import QUIET, add_bars, add_means, figure, log_axis, scheduler_style, text
-from nona.core.tables import COUNT, SHARE, TIME, WHOLE_SHARE, Column, FilledTable, Kind, Table
+from nona.core.tables import COUNT, SHARE, TIME, WHOLE_SHARE, Column, FilledTable, NumberKind, Table
 from nona.serverless.report.findings import PER, USD
 from nona.serverless.results import ServerlessPolicyResult, Spread
 
-POINTS = Kind(lambda share: f"{100 * share:+.1f}")
-RATIO = Kind("{:.2f}".format)
+POINTS = NumberKind(lambda share: f"{100 * share:+.1f}")
+RATIO = NumberKind("{:.2f}".format)
 
 
 class _Set(NamedTuple):
@@ -145,7 +145,7 @@ def searches(data: results.ServerlessStudy) -> FilledTable:
         Column("charged, p99", lambda r: r.charged.p99, TIME),
         Column("measured, mean", lambda r: r.search.measured_s.mean, TIME),
         Column("measured, p99", lambda r: r.search.measured_s.p99, TIME),
-        Column("paths examined, mean", lambda r: r.search.steps.mean, Kind("{:.0f}".format)),
+        Column("paths examined, mean", lambda r: r.search.steps.mean, NumberKind("{:.0f}".format)),
         Column("of", lambda r: r.search.full_paths, COUNT),
     )
     return Table("setting", columns).fill(

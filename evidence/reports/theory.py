@@ -12,7 +12,7 @@ from evidence.agreement import Agreement, Comparison, Expected, KnownSystem
 from evidence.results import ComparedRow, TheoryRow, TheorySummary, Verdict
 from nona.core.figures import BAD, PALETTE, add_points, figure, rule, text
 from nona.core.registry import ChartStyle
-from nona.core.tables import WHOLE_SHARE, Column, Kind, Table, share_text
+from nona.core.tables import WHOLE_SHARE, Column, NumberKind, Table, share_text
 from nona.core.text import count_text
 from nona.core.units import format_number
 
@@ -98,7 +98,7 @@ def _simulated(of: Callable[[ComparedRow], float | str]) -> Callable[[TheoryRow]
     return lambda r: of(r) if isinstance(r, ComparedRow) else None
 
 
-MS, PERCENT = Kind("{:.3f}".format), Kind("{:+.2f} %".format)
+MS, PERCENT = NumberKind("{:.3f}".format), NumberKind("{:+.2f} %".format)
 THEORY = Table[TheoryRow](
     "",
     (

@@ -13,7 +13,7 @@ from evidence.presented import Presented, Shown, grouped
 from nona.core.document import Estimate, Figure
 from nona.core.figures import add_means, figure, fitting_axis, scheduler_style, text
 from nona.core.statistics import NO_RATIO, Ratio, mean_interval, paired_ratio
-from nona.core.tables import SHARE, TIME, Column, FilledTable, Kind, Table
+from nona.core.tables import SHARE, TIME, Column, FilledTable, NumberKind, Table
 from nona.training.report.findings import HOUR_S
 
 NEAR = 1.35  # a ratio within this factor of the stated one agrees in size
@@ -143,7 +143,7 @@ def modes_of(data: TrainingStudy) -> list[str]:
     return list(dict.fromkeys(p.mode for p in (*data.loads, *data.makespans)))
 
 
-HOURS = Kind("{:.2f}".format)
+HOURS = NumberKind("{:.2f}".format)
 
 
 def _hours(point: StudyPoint, value: str) -> Estimate:

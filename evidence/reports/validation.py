@@ -20,11 +20,11 @@ from nona.cluster.hardware.device import devices
 from nona.core.document import number
 from nona.core.figures import DASHED, PALETTE, QUIET, add_line, add_points, figure, text
 from nona.core.registry import ChartStyle
-from nona.core.tables import COUNT, FACTOR, SHARE, TIME, Column, Kind, Table
+from nona.core.tables import COUNT, FACTOR, SHARE, TIME, Column, NumberKind, Table
 from nona.core.units import format_time
 from nona.models.cost.options import slice_constant
 
-RATIO = Kind("{:.2f}".format)
+RATIO = NumberKind("{:.2f}".format)
 LATENCIES = Table[ValidationRow](
     "",
     (
@@ -48,7 +48,7 @@ GROUPS = Table[ValidationSummary](
         Column("latencies", lambda s: s.rows, COUNT),
         Column("MAPE", lambda s: s.mape, SHARE),
         Column("bias", lambda s: s.bias, RATIO),
-        Column("Spearman", lambda s: number(s.spearman), Kind("{:.3f}".format)),
+        Column("Spearman", lambda s: number(s.spearman), NumberKind("{:.3f}".format)),
         Column("log σ", lambda s: number(s.log_sigma), RATIO),
     ),
 )
@@ -136,8 +136,8 @@ def validation_markdown(report: ValidationReport) -> str:
     counted, others = (
         LATENCIES.fill(r for r in report.rows if (r.use == "shown") is shown) for shown in (False, True)
     )
-    counted = counted.without("use", "group", "note", "source")
-    others = others.without("precision", "stack", "predicted / published", "use", "source")
+    counted = counted.without_columns("use", "group", "note", "source")
+    others = others.without_columns("precision", "stack", "predicted / published", "use", "source")
     groups = GROUPS.fill([*report.groups, report.tensorrt, report.overall])
     constants = {"speed": "speed_exponent", "tile": "tile_outputs", "sigma": "ratio_sigma"}
     parts = {
@@ -170,5 +170,5 @@ def theory_markdown(comparisons: Iterable[Comparison], effort: Effort) -> str:
         f"and by {summary.largest_error:.1%} at most."
     )
     intro = _SIMULATOR.format(replications=effort.replications, level=f"{effort.level:.1%}")
-    table = theory.THEORY.fill(rows).without("theory by").markdown()
+    table = theory.THEORY.fill(rows).without_columns("theory by").markdown()
     return f"## Theory against simulation\n\n{intro}\n{text}\n\n{table}\n"

@@ -149,5 +149,5 @@ POLICY = AllocationPolicy(
     build=lambda options: _allocate,
     objective="sum of the times in which waiting jobs complete on the free GPUs, s",
     needs_steps="all jobs",
-    look=ChartStyle("#d1434b", "longdashdot", "triangle-left"),
+    style=ChartStyle("#d1434b", "longdashdot", "triangle-left"),
 )

@@ -56,7 +56,7 @@ STRATEGY_PROOF = AllocationPolicy(
     adaptation="The objective is stated before the discount. Jobs that no type can run are left out.",
     build=lambda options: _allocate,
     objective="geometric mean of throughputs before the discount, steps/s",
-    look=ChartStyle("#8b3fd9", "longdash", "circle-cross"),
+    style=ChartStyle("#8b3fd9", "longdash", "circle-cross"),
 )
 
 
@@ -81,7 +81,7 @@ def bidders(problem: AllocationProblem, knob: float) -> Ints:
     return np.sort(worst[: ceil((1 - knob) * len(able) - 1e-9)])
 
 
-def _auction(problem: AllocationProblem, jobs: Ints) -> Partial:
+def _auction(problem: AllocationProblem, jobs: Ints) -> PartialAllocation:
     """V_i = 1/ρ_i of the bidders: θ / (t θ + rem), but for a factor that no job can change."""
     bids = Bids(
         problem.rates[jobs],
@@ -141,7 +141,7 @@ THEMIS = AllocationPolicy(
         "seed": PolicyOption(0, "seed of the order in which the others get what is left"),
     },
     objective="geometric mean of the bidders' 1/ρ before the discount",
-    look=ChartStyle("#e0559a", "longdash", "triangle-up"),
+    style=ChartStyle("#e0559a", "longdash", "triangle-up"),
 )
 
 
@@ -206,7 +206,7 @@ def solve(
     >>> found.shares.round(6).tolist(), bool(found.bound[0] - found.value[0] < 1e-6)
     ([[[0.5]]], True)
     """
-    return _follow(values, counts, start or _inside(values, counts), tolerance, 0.0)[1]
+    return _follow(values, counts, start or _interior_point(values, counts), tolerance, 0.0)[1]
 
 
 def _with_and_without(
@@ -216,7 +216,7 @@ def _with_and_without(
 
     What leaves frees capacity, so the problems without one job start on the way to the full optimum.
     """
-    point, _ = _follow(values, counts[None], _inside(values, counts[None]), tolerance, WARM)
+    point, _ = _follow(values, counts[None], _interior_point(values, counts[None]), tolerance, WARM)
     full = solve(values, counts[None], _copies(point, 1), tolerance)
     classes = len(counts)
     at_once = max(1, BLOCKS // classes)
@@ -236,7 +236,7 @@ def _copies(point: Point, count: int) -> Point:
     return Point(*(np.repeat(getattr(point, f.name), count, axis=0) for f in fields(Point)))
 
 
-def _inside(values: Values, counts: Floats) -> Point:
+def _interior_point(values: Values, counts: Floats) -> Point:
     asked = np.maximum((counts * values.workers).sum(axis=1), 1.0)
     kinds = len(values.gpus)
     x: Floats = np.minimum(values.gpus / (2 * asked[:, None]), 0.5 / kinds)[:, None, :]
@@ -349,7 +349,7 @@ class Bids:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Partial:
+class PartialAllocation:
     """(m, J) shares that maximise Π V_i; (m,) the part of them that each job keeps; ln V and its bound.
 
     ``mean_log``: mean of ln V_i at the shares before the discount; ``mean_bound``: the bound on it.
@@ -361,7 +361,7 @@ class Partial:
     mean_bound: float
 
 
-def partial_allocation(bids: Bids) -> Partial:
+def partial_allocation(bids: Bids) -> PartialAllocation:
     """Maximise Π V_i; job i keeps Π_{k≠i} V_k(x) / Π_{k≠i} V_k(best without i) ≤ 1 of its row.
 
     Equal jobs are one class, which is solved for once; their shares are equal.
@@ -379,7 +379,7 @@ def partial_allocation(bids: Bids) -> Partial:
     others = full.value[0] - values.value(full.shares[0])
     kept = np.exp(np.minimum(0.0, others - without.value))
     jobs = len(number)
-    return Partial(
+    return PartialAllocation(
         shares=full.shares[0][number],
         kept=kept[number],
         mean_log=float(full.value[0]) / jobs,

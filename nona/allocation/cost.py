@@ -19,7 +19,7 @@ def _steps_per_price(problem: AllocationProblem, space: Polytope) -> Floats:
     return (space.rate + space.partner_rate) / problem.prices[space.column]
 
 
-def _ask_cost(problem: AllocationProblem, pack: bool) -> Allocation:
+def _min_cost(problem: AllocationProblem, pack: bool) -> Allocation:
     """Maximise Σ T x / cost_j over F."""
     space = space_of(problem, pack)
     if not space.able.any():
@@ -35,12 +35,12 @@ COST = AllocationPolicy(
     source="Narayanan et al., OSDI 2020 (Gavel), section 4.2",
     adaptation="The sum of T·x / price, as in the public code; it does not count how many GPUs a job takes. "
     "Ties as for max-min fairness. " + PACKED,
-    build=sharing_policy(_ask_cost),
+    build=sharing_policy(_min_cost),
     settings=SHARING,
     objective="Σ throughput / price (steps/s per US dollar/hour)",
     space_sharing=True,
     needs_prices=True,
-    look=ChartStyle("#a16207", "dashdot", "pentagon"),
+    style=ChartStyle("#a16207", "dashdot", "pentagon"),
 )
 
 ROOM = 1e-7  # of a job's needed throughput, so that deadlines that are kept only just count as kept
@@ -77,7 +77,7 @@ def _possible(space: Polytope, floors: Floats, jobs: Ints) -> bool:
     return not len(jobs) or solve(max_min(space, steps)).bound >= 1.0
 
 
-def _ask_cost_slo(problem: AllocationProblem, pack: bool) -> Allocation:
+def _min_cost_slo(problem: AllocationProblem, pack: bool) -> Allocation:
     space = space_of(problem, pack)
     if not space.able.any():
         return empty_allocation(problem, space)
@@ -114,11 +114,11 @@ COST_SLO = AllocationPolicy(
     adaptation="Where not all deadlines can be kept, the public code drops all of them. Here the tightest "
     "are dropped one by one (remaining steps over best rate and seconds left), with a warning. "
     "Ties as for max-min fairness. " + PACKED,
-    build=sharing_policy(_ask_cost_slo),
+    build=sharing_policy(_min_cost_slo),
     settings=SHARING,
     objective="Σ throughput / price (steps/s per US dollar/hour)",
     space_sharing=True,
     needs_steps="all jobs with an SLO",
     needs_prices=True,
-    look=ChartStyle("#ca8a04", "longdashdot", "hexagon"),
+    style=ChartStyle("#ca8a04", "longdashdot", "hexagon"),
 )

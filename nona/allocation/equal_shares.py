@@ -62,5 +62,5 @@ PROPORTIONAL = AllocationPolicy(
     "rounds then serve jobs in turn.",
     build=lambda options: _allocate,
     heterogeneous=False,
-    look=ChartStyle("#7a9a1e", "solid", "pentagon"),
+    style=ChartStyle("#7a9a1e", "solid", "pentagon"),
 )

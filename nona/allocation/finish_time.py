@@ -20,7 +20,7 @@ CLOSE = 1e-7  # relative gap at which to stop
 NEARLY, ROUGH_MU = 1e-3, 1e-7  # above this gap programs are solved roughly
 
 
-class Finish(NamedTuple):
+class FinishTimes(NamedTuple):
     """(k,) of the jobs that can run: t_i seconds there, rem_i steps left, D_i seconds on an equal share."""
 
     elapsed: Floats
@@ -65,7 +65,7 @@ def _fairest_finish(problem: AllocationProblem, space: Polytope, isolated_rates:
     if not len(able):
         return empty_allocation(problem, space)
     remaining = problem.remaining[able]
-    jobs = Finish(
+    jobs = FinishTimes(
         problem.elapsed_s[able], remaining, problem.isolated_s[able] + remaining / isolated_rates[able]
     )
     low, high, best = 0.0, np.inf, np.zeros(space.variables)
@@ -90,7 +90,7 @@ def _throughput_prices(optimum: Optimum, able: np.ndarray) -> Floats:
     return prices
 
 
-def _ask(problem: AllocationProblem, pack: bool) -> Allocation:
+def _allocate_fair(problem: AllocationProblem, pack: bool) -> Allocation:
     isolated = (problem.rates * isolated_shares(problem)).sum(axis=1)
     return _fairest_finish(problem, space_of(problem, pack), isolated)
 
@@ -102,12 +102,12 @@ FINISH_TIME = AllocationPolicy(
     source="Mahajan et al., NSDI 2020 (Themis), as in Narayanan et al., OSDI 2020 (Gavel), section 4.2",
     adaptation="Solved to a relative gap of 1e-7, with a bound from the last program's prices. Weights are "
     "not used, as in the public code. Ties as for max-min fairness at the optimal ρ. " + PACKED,
-    build=sharing_policy(_ask),
+    build=sharing_policy(_allocate_fair),
     settings=SHARING,
     objective="worst ρ: completion time / completion time on an equal share",
     space_sharing=True,
     needs_steps="all jobs",
-    look=ChartStyle("#c2410c", "solid", "triangle-up"),
+    style=ChartStyle("#c2410c", "solid", "triangle-up"),
 )
 
 
@@ -131,5 +131,5 @@ FINISH_TIME_AGNOSTIC = AllocationPolicy(
     objective="worst ρ by mean rates",
     heterogeneous=False,
     needs_steps="all jobs",
-    look=ChartStyle("#e8956b", "dash", "triangle-up-open"),
+    style=ChartStyle("#e8956b", "dash", "triangle-up-open"),
 )

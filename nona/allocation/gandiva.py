@@ -85,5 +85,5 @@ POLICY = AllocationPolicy(
         "seed": PolicyOption(0, "seed of the pairs that are tried"),
     },
     space_sharing=True,
-    look=ChartStyle("#0f8a6a", "dash", "square-cross"),
+    style=ChartStyle("#0f8a6a", "dash", "square-cross"),
 )

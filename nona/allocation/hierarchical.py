@@ -58,7 +58,7 @@ def fill(space: Polytope, units: Floats, workers: Floats, weigh: Weigh) -> Water
         optimum = solve_highs(max_min(space, steps * units, KEPT * levels * units))
         if number == 0:
             first, bound = optimum.objective, optimum.bound
-        reached = space.throughputs(_within(space, optimum.x)) / np.where(units > 0, units, 1.0)
+        reached = space.throughputs(_clipped(space, optimum.x)) / np.where(units > 0, units, 1.0)
         levels = np.minimum(levels + max(0.0, optimum.objective) * steps, reached)
         able = _able_to_rise(space, levels, units, open_)
         if (able == open_).all():  # rounding: what the program proves saturated is
@@ -67,7 +67,7 @@ def fill(space: Polytope, units: Floats, workers: Floats, weigh: Weigh) -> Water
     return WaterLevels(levels, first, bound)
 
 
-def _within(space: Polytope, x: Floats) -> Floats:
+def _clipped(space: Polytope, x: Floats) -> Floats:
     """Return x without a solver's excess within its tolerance, so that an allocation gives the levels."""
     inside = np.clip(x, 0.0, 1.0)
     used = space.limit_matrix() @ inside / space.limits
@@ -122,7 +122,7 @@ def _rises(space: Polytope, matrix: scipy.sparse.csr_array, floors: Floats, aske
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Teams:
+class TeamWeights:
     """The teams of the jobs; those without one are a team of their own, of weight 1 and fair inside."""
 
     entities: tuple[EntityShare, ...]
@@ -132,7 +132,7 @@ class Teams:
     def weigh(self, open_: Bools) -> Floats:
         """(m,) W_e · w_i / Σ w of the team's unsaturated jobs; in a FIFO team all W_e for the first of them.
 
-        >>> teams = Teams((EntityShare("a", 2.0),), np.zeros(3, np.int64), np.array([1.0, 3.0, 4.0]))
+        >>> teams = TeamWeights((EntityShare("a", 2.0),), np.zeros(3, np.int64), np.array([1.0, 3.0, 4.0]))
         >>> teams.weigh(np.array([True, True, False])).tolist()
         [0.5, 1.5, 0.0]
         """
@@ -148,10 +148,10 @@ class Teams:
         return weights
 
 
-def _teams_of(problem: AllocationProblem) -> Teams:
+def _teams_of(problem: AllocationProblem) -> TeamWeights:
     entity = problem.entity if problem.entity.size else np.full(problem.jobs, -1, np.int64)
     alone = EntityShare("")
-    return Teams(
+    return TeamWeights(
         (*problem.entities, alone), np.where(entity < 0, len(problem.entities), entity), problem.weights
     )
 
@@ -191,5 +191,5 @@ POLICY = AllocationPolicy(
     },
     objective="first level of the water: least workers · normalised throughput / weight",
     space_sharing=True,
-    look=ChartStyle("#cf7a10", "solid", "diamond"),
+    style=ChartStyle("#cf7a10", "solid", "diamond"),
 )

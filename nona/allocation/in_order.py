@@ -146,7 +146,7 @@ FIFO = AllocationPolicy(
     settings=_SETTINGS,
     space_sharing=True,
     needs_share=True,
-    look=ChartStyle("#8390a6", "dash", "hexagon"),
+    style=ChartStyle("#8390a6", "dash", "hexagon"),
 )
 
 
@@ -164,7 +164,7 @@ FIFO_AGNOSTIC = AllocationPolicy(
     build=lambda options: _allocate,
     heterogeneous=False,
     needs_share=True,
-    look=ChartStyle("#8390a6", "dot", "hexagon-open"),
+    style=ChartStyle("#8390a6", "dot", "hexagon-open"),
 )
 
 
@@ -196,5 +196,5 @@ SJF = AllocationPolicy(
     space_sharing=True,
     needs_share=True,
     needs_steps="all jobs",
-    look=ChartStyle("#9c6b2f", "dashdot", "star"),
+    style=ChartStyle("#9c6b2f", "dashdot", "star"),
 )

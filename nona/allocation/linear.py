@@ -84,7 +84,7 @@ def _fairest(problem: AllocationProblem, space: Polytope, rates: Floats) -> Allo
     return to_allocation(problem, space, optimum.x, optimum.objective, optimum.bound)
 
 
-def _ask_max_min(problem: AllocationProblem, pack: bool) -> Allocation:
+def _max_min_fair(problem: AllocationProblem, pack: bool) -> Allocation:
     return _fairest(problem, space_of(problem, pack), problem.rates)
 
 
@@ -95,11 +95,11 @@ MAX_MIN = AllocationPolicy(
     source="Narayanan et al., OSDI 2020 (Gavel), section 4.1 (least attained service)",
     adaptation="Among equal optima it takes the analytic centre of the optimal face, so that equal jobs get "
     "equal shares and runs repeat. " + PACKED,
-    build=sharing_policy(_ask_max_min),
+    build=sharing_policy(_max_min_fair),
     settings=SHARING,
     objective="least sf·throughput / (weight · throughput on a proportional share)",
     space_sharing=True,
-    look=ChartStyle("#1f5fbf", "solid", "circle"),
+    style=ChartStyle("#1f5fbf", "solid", "circle"),
 )
 
 
@@ -118,11 +118,11 @@ MAX_MIN_AGNOSTIC = AllocationPolicy(
     build=lambda options: allocate,
     objective="least sf·share / weight, relative to the types on which the job can run",
     heterogeneous=False,
-    look=ChartStyle("#7aa6dc", "dash", "circle-open"),
+    style=ChartStyle("#7aa6dc", "dash", "circle-open"),
 )
 
 
-def _ask_makespan(problem: AllocationProblem, pack: bool) -> Allocation:
+def _min_makespan(problem: AllocationProblem, pack: bool) -> Allocation:
     """T* = 1 / max{λ: thr_i(x) ≥ λ rem_i for all i, x in F}."""
     space = space_of(problem, pack)
     if not space.able.any():
@@ -138,16 +138,16 @@ MAKESPAN = AllocationPolicy(
     source="Narayanan et al., OSDI 2020 (Gavel), section 4.2",
     adaptation="Solved exactly by one program, where the public code bisects and ends up to 5 % above the "
     "optimum. Ties as for max-min fairness. " + PACKED,
-    build=sharing_policy(_ask_makespan),
+    build=sharing_policy(_min_makespan),
     settings=SHARING,
     objective="seconds until the last job is complete",
     space_sharing=True,
     needs_steps="all jobs",
-    look=ChartStyle("#7b3fa0", "dot", "diamond"),
+    style=ChartStyle("#7b3fa0", "dot", "diamond"),
 )
 
 
-def _ask_throughput_sum(problem: AllocationProblem, pack: bool) -> Allocation:
+def _max_throughput(problem: AllocationProblem, pack: bool) -> Allocation:
     """Maximise Σ_i thr_i(x) over F."""
     space = space_of(problem, pack)
     if not space.able.any():
@@ -162,9 +162,9 @@ THROUGHPUT_SUM = AllocationPolicy(
     summary="Maximises the steps per second of all jobs together; jobs with slow steps may get nothing.",
     source="Narayanan et al., OSDI 2020 (Gavel), section 4.2",
     adaptation="Ties as for max-min fairness. " + PACKED,
-    build=sharing_policy(_ask_throughput_sum),
+    build=sharing_policy(_max_throughput),
     settings=SHARING,
     objective="steps per second, all jobs together",
     space_sharing=True,
-    look=ChartStyle("#4d7c0f", "longdash", "cross"),
+    style=ChartStyle("#4d7c0f", "longdash", "cross"),
 )

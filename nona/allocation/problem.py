@@ -24,7 +24,7 @@ class EntityShare:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class PreviousAllocation:
     """The previous answer, for policies that keep jobs on their GPUs; rows without jobs that left.
 
     ``rows``: numbers of jobs, as the new problem numbers them; ``shares``: (rows, J).
@@ -69,7 +69,7 @@ class AllocationProblem:
     entity: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     pairs: Ints = field(default_factory=lambda: np.empty((0, 2), np.int64))
     pair_rates: Floats = field(default_factory=lambda: np.empty((0, 0, 2)))
-    carried: Carried | None = None
+    carried: PreviousAllocation | None = None
     seed: int = 0
 
     @property

@@ -18,7 +18,7 @@ from nona.app.session.state import AppState
 from nona.app.widgets.fields import WHOLE, field_error, label_text, late
 from nona.app.widgets.terms import term
 from nona.scenario.values import ScenarioPart
-from nona.scenario.words import Words, path_of, value_at, words
+from nona.scenario.words import FieldWords, path_of, value_at, words
 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")  # as in 1,000,000
 Read = Callable[[Any], Any]
@@ -125,7 +125,7 @@ def switch(state: AppState, place: str, given: Mapping[str, Any], more: str = ""
     return on
 
 
-def help_text(wording: Words, more: str = "") -> str:
+def help_text(wording: FieldWords, more: str = "") -> str:
     """Return the help of a field: its effect, what no value means, and a link to a term of the glossary."""
     empty = (
         f"Empty: {wording.none}."
@@ -183,7 +183,7 @@ def _slider(state: AppState, path: PlacePath, label: str, hint: str) -> None:
     st.slider(label, 0, 99, value, format="%d %%", help=hint, **changed)
 
 
-def _number(state: AppState, path: PlacePath, label: str, hint: str, wording: Words) -> None:
+def _number(state: AppState, path: PlacePath, label: str, hint: str, wording: FieldWords) -> None:
     """Draw a field for a number; one that breaks a rule stays in the field, with the rule below it."""
     shown, whole = state.shown(path), wording.kind is int
     default = abs(wording.default) if isinstance(wording.default, int | float) and wording.default else 1
@@ -201,7 +201,7 @@ def _text(
     state: AppState,
     path: PlacePath,
     label: str,
-    wording: Words,
+    wording: FieldWords,
     hint: str,
     empty: str,
     shown: Any,
@@ -220,7 +220,7 @@ def _text(
     )  # fmt: skip
 
 
-def _written(shown: Any, wording: Words) -> str:
+def _written(shown: Any, wording: FieldWords) -> str:
     if isinstance(shown, list | tuple):
         return ", ".join(map(str, shown))
     if isinstance(shown, float):

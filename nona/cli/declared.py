@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, dataclass_transform
 import click
 
 from nona.cli import known, parameters
-from nona.cli.parameters import OutputFile, Whole, flag
+from nona.cli.parameters import OutputFile, WholeNumber, flag
 from nona.core.errors import ScenarioError
 from nona.core.registry import load
 
 if TYPE_CHECKING:
-    from nona.scenario.opening import Opened
+    from nona.scenario.opening import OpenedScenario
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 _FORCE = "nona.force"
@@ -76,7 +76,7 @@ def _force() -> click.Option:
     return click.Option(["--force"], is_flag=True, expose_value=False, callback=note, help=text)
 
 
-class Usual(click.Option):
+class ComputedDefault(click.Option):
     """An option whose default is computed when a command needs it; help shows it."""
 
     def get_default(self, ctx: click.Context, call: bool = True) -> Any:
@@ -89,21 +89,21 @@ class Usual(click.Option):
         return record and (record[0], f"{record[1]} (default {super().get_default(ctx)})")
 
 
-class OfScenario(click.Option):
+class ScenarioOption(click.Option):
     """An option that sets a field of the scenario; help says what the schema says of the field."""
 
     place, overrides = "", False
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the option, and the field's title and effect; its default where no scenario has another."""
-        from nona.scenario.words import inside, words  # when help is asked for
+        from nona.scenario.words import lower_first, words  # when help is asked for
 
         wording = words(self.place)
         named = wording.title.casefold() == str(self.name).replace("_", " ")
         texts = [wording.about[:-1]] if named else [wording.title, wording.about[:-1]]
         repeat = "; repeat for several" if self.multiple else ""
         default = "" if self.overrides or self.is_flag else f" (default {wording.default_text})"
-        self.help = f"{': '.join(map(inside, texts))}{repeat}{default}"
+        self.help = f"{': '.join(map(lower_first, texts))}{repeat}{default}"
         return super().get_help_record(ctx)
 
 
@@ -168,7 +168,13 @@ class Spec:
         flags = self.flags or ("--" + name.replace("_", "-"),)
         if self.usual:
             more["default"] = lambda: load(self.usual)
-        kind = OfScenario if self.place else Usual if self.usual and "late" not in more else click.Option
+        kind = (
+            ScenarioOption
+            if self.place
+            else ComputedDefault
+            if self.usual and "late" not in more
+            else click.Option
+        )
         made_option = kind(
             [*flags, name],
             type=None if annotation == "bool" else self.kind,
@@ -177,7 +183,7 @@ class Spec:
             help=self.text,
             **{key: value for key, value in more.items() if key not in ("late", "whole")},
         )
-        if isinstance(made_option, OfScenario):
+        if isinstance(made_option, ScenarioOption):
             made_option.place, made_option.overrides = self.place, overrides
         return made_option
 
@@ -265,7 +271,7 @@ def made_by(kind: type) -> Command:
     return _COMMANDS[kind]
 
 
-class Printing(Protocol):
+class PrintOptions(Protocol):
     """Values of a command that prints text, or one JSON object."""
 
     @property
@@ -286,16 +292,16 @@ def at_most_cores(context: click.Context, _: click.Parameter, asked: int) -> int
 
 FILE = click.Path(path_type=Path)
 OUTPUT = OutputFile()
-COUNT = Whole(min=1)
+COUNT = WholeNumber(min=1)
 
 SCENARIO, MODEL = argument(known.SCENARIO), argument(known.MODEL)
 JSON = option("write one JSON object to standard output")
 DEVICE = option("see `nona devices`", known.DEVICE, default="a100-40gb", metavar="D")
 STACK = setting("cost.stack", known.STACK, default="tensorrt")
 PRECISION = setting("cost.precision", known.PRECISION, default="auto")
-BATCH = setting("workload.0.batch", Whole(), default=1)
+BATCH = setting("workload.0.batch", WholeNumber(), default=1)
 SYMBOL = option("size of a symbolic dimension", parameters.SYMBOL, metavar="NAME=SIZE")
-SEED = setting("seed", Whole())
+SEED = setting("seed", WholeNumber())
 ENGINE = option("auto (default): compiled once its machine code is available", known.ENGINE, default="auto")
 WORKERS = option(
     "number of processes, at most one per core; results do not depend on it",
@@ -323,13 +329,13 @@ SHIPPED = option("show the shipped results without simulating")
 HTML = option("also write the report as one HTML file", OUTPUT, metavar="FILE")
 
 
-def opened(name: str, values: Mapping[str, object] = MappingProxyType({})) -> Opened:
+def opened(name: str, values: Mapping[str, object] = MappingProxyType({})) -> OpenedScenario:
     """Return the scenario, with ``values`` at places of it, and where its files are found."""
     from nona.queries.sweeps.numbers import with_values
-    from nona.scenario.opening import Opened, open_scenario
+    from nona.scenario.opening import OpenedScenario, open_scenario
 
     scenario, sources = open_scenario(scenario_path(name))
-    return Opened(with_values(scenario, values) if values else scenario, sources)
+    return OpenedScenario(with_values(scenario, values) if values else scenario, sources)
 
 
 def scenario_path(name: str) -> Path:

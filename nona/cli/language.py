@@ -14,11 +14,11 @@ from nona.language.report.html import language_html
 from nona.language.report.tables import language_text, language_trace, plan_text, request_table
 from nona.language.results import LanguagePlanned, LanguageRun
 from nona.language.routers import ROUTERS
-from nona.language.study.engines import prepare_language
-from nona.language.study.plan import plan_language
-from nona.language.study.simulation import TRACED, language_outcome, simulate_language
+from nona.language.workflows.engines import prepare_language
+from nona.language.workflows.plan import plan_language
+from nona.language.workflows.simulation import TRACED, language_outcome, simulate_language
 from nona.queries.report.timeline import trace_text
-from nona.queries.study.shipped import now_text
+from nona.queries.workflows.shipped import now_text
 from nona.scenario.lookup import Sources
 from nona.scenario.provenance import about_scenario
 from nona.scenario.schema import Scenario
@@ -47,19 +47,19 @@ def simulated_language(arguments: SimulateOptions, scenario: Scenario, sources: 
     own_files = not scenario.workload  # else they are those of the queries
     if own_files:
         check_places(arguments.records, arguments.trace, arguments.html)
-    study = prepare_language(scenario, sources)
+    prepared = prepare_language(scenario, sources)
     line = ProgressReport(quiet=arguments.json)
     result = simulate_language(
-        study,
+        prepared,
         steps=TRACED if arguments.html or (own_files and (arguments.trace or arguments.save)) else 0,
-        on_progress=lambda router, share: line.tell(router, share),
+        on_progress=lambda router, share: line.report(router, share),
     )
     for warning in result.report.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if not (arguments.json and scenario.workload):
         emit(arguments, result.report, language_text)
     if own_files and arguments.records:
-        engines = [engine.name for engine in study.system.engines]
+        engines = [engine.name for engine in prepared.system.engines]
         write_job_table(arguments.records, request_table(result.runs, scenario.language_labels, engines))
     outcome = language_outcome(scenario, result, now_text())
     if not own_files:
@@ -79,7 +79,7 @@ def planned_language(arguments: PlanOptions, scenario: Scenario, sources: Source
         if getattr(arguments, option):
             raise SimulationError(f"--{option}: a plan for language models has none yet; leave it out.")
     line = ProgressReport(quiet=arguments.json)
-    plan = plan_language(scenario, sources, lambda _, text, share: line.tell(text, share))
+    plan = plan_language(scenario, sources, lambda _, text, share: line.report(text, share))
     line.end()
     emit(arguments, plan, plan_text)
     if arguments.save:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from nona.cli.declared import Printing
+from nona.cli.declared import PrintOptions
 from nona.core.document import Document
 from nona.core.registry import Strategy
 from nona.core.tables import text_table
@@ -31,7 +31,7 @@ class SampleEntry(Document):
     description: str
 
 
-def schedulers(arguments: Printing) -> None:
+def schedulers(arguments: PrintOptions) -> None:
     """List schedulers, routers of language models, policies of serverless workflows and training clusters."""
     from nona.allocation.registry import POLICIES as TRAINING
     from nona.language.routers import ROUTERS
@@ -51,7 +51,7 @@ def schedulers(arguments: Printing) -> None:
     _list(arguments, "schedulers", rows, ("name", "family", "kind", "network_view", "summary"))
 
 
-def devices(arguments: Printing) -> None:
+def devices(arguments: PrintOptions) -> None:
     """List the devices of the catalogue."""
     from nona.cluster.hardware.device import devices as device_catalogue
     from nona.queries.report.clusters import device_row
@@ -60,7 +60,7 @@ def devices(arguments: Printing) -> None:
     _list(arguments, "devices", rows, ("name", "title", "fp16", "memory", "bandwidth", "mig"))
 
 
-def models(arguments: Printing) -> None:
+def models(arguments: PrintOptions) -> None:
     """List the sample models, workflows and scenarios."""
     from nona.scenario import sample_files as samples
 
@@ -77,7 +77,7 @@ def models(arguments: Printing) -> None:
         print(text_table(_plain([scenarios[n] for n in names]), ("name", "description")))
 
 
-def _list(arguments: Printing, key: str, entries: Sequence[Document], columns: Sequence[str]) -> None:
+def _list(arguments: PrintOptions, key: str, entries: Sequence[Document], columns: Sequence[str]) -> None:
     rows = _plain(entries)
     print(json.dumps({key: rows}) if arguments.json else text_table(rows, columns))
 

@@ -67,7 +67,7 @@ def train_decima(arguments: TrainDecimaOptions) -> None:
     line = ProgressReport()
     trained = load("evidence.learning.training:trained_file")(
         settings,
-        lambda number, jct: line.tell(
+        lambda number, jct: line.report(
             f"mean JCT {jct:.2f} times a query's work", number / settings.iterations
         ),
     )

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nona.cli.declared import Printing
+from nona.cli.declared import PrintOptions
 
 if TYPE_CHECKING:
     from nona.core.document import Document
-    from nona.queries.study.preparation import PreparedSystem
+    from nona.queries.workflows.preparation import PreparedSystem
 
 
 D = TypeVar("D", bound="Document")
@@ -24,7 +24,7 @@ def warn_of_models(prepared: PreparedSystem) -> dict[str, object]:
     Returns what a JSON result says of it: ``warnings``, and the share by model as ``uncounted``.
     """
     from nona.models.times_report import model_warnings, uncounted_shares
-    from nona.queries.study.facts import model_facts
+    from nona.queries.workflows.facts import model_facts
 
     models = model_facts(prepared)
     warnings, uncounted = model_warnings(models), uncounted_shares(models)
@@ -35,7 +35,7 @@ def warn_of_models(prepared: PreparedSystem) -> dict[str, object]:
 
 def warn_of_schedulers(prepared: PreparedSystem) -> None:
     """Print the warnings that belong to the results of the scenario's schedulers to standard error."""
-    from nona.queries.study.outcome import cautions_of
+    from nona.queries.workflows.outcome import cautions_of
 
     for caution in cautions_of(prepared):
         print(f"warning: {caution}", file=sys.stderr)
@@ -47,7 +47,7 @@ def warn_of_interrupt() -> None:
 
 
 def emit(
-    arguments: Printing, report: D, text: Callable[[D], str], beside: Mapping[str, object] | None = None
+    arguments: PrintOptions, report: D, text: Callable[[D], str], beside: Mapping[str, object] | None = None
 ) -> None:
     """Print a result to standard output; ``beside`` its own fields in JSON."""
     whole = {**report.to_json(), **(beside or {})}
@@ -71,7 +71,7 @@ class ProgressReport:
         """True where the line is written."""
         return self._stream is not None
 
-    def tell(self, text: str, fraction: float | None = None) -> None:
+    def report(self, text: str, fraction: float | None = None) -> None:
         """Write what is done now, after its share of the work, or after the seconds that have passed."""
         now = time.monotonic()
         done = fraction is not None and fraction >= 1

@@ -57,7 +57,7 @@ class OutputFile(click.Path):
         super().__init__(path_type=Path)
 
 
-class Whole(click.IntRange):
+class WholeNumber(click.IntRange):
     """A whole number, within bounds if they are given."""
 
     name = "n"

@@ -8,10 +8,10 @@ from nona.core.output_files import check_places, write_text
 from nona.core.tables import time_text
 from nona.queries.placement.result import Placement
 from nona.queries.report.placement.text import placement_text
-from nona.queries.study import placements
-from nona.queries.study.placement_outcome import full_report, placement_outcome
-from nona.queries.study.preparation import PreparedSystem, prepare
-from nona.queries.study.shipped import now_text
+from nona.queries.workflows import placements
+from nona.queries.workflows.placement_outcome import full_report, placement_outcome
+from nona.queries.workflows.preparation import PreparedSystem, prepare
+from nona.queries.workflows.shipped import now_text
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
 
@@ -37,6 +37,6 @@ def _solved(arguments: PlaceOptions, prepared: PreparedSystem) -> Placement:
         nonlocal text
         text = f"solving the placement; best mean JCT so far {time_text(placement.objective_s)}"
 
-    placement = placements.place(prepared, check=lambda: line.tell(text), on_better=better)
+    placement = placements.place(prepared, check=lambda: line.report(text), on_better=better)
     line.end()
     return placement

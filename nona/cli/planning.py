@@ -32,9 +32,6 @@ from nona.planning.report_plan import day_of, tightest
 from nona.planning.report_plan_options import options, plan_text
 from nona.planning.results import CapacityReport, DeviceCapacity, PlanOption, PlanReport, ServerCount
 from nona.queries.simulation.dask_pool import DaskPool
-from nona.queries.study.preparation import PreparedSystem, check_counted, prepare
-from nona.queries.study.shipped import now_text
-from nona.queries.sweeps.bench import SweepRunOptions
 from nona.queries.sweeps.findings import sweep_text
 from nona.queries.sweeps.grids import grid_points, grid_text
 from nona.queries.sweeps.numbers import number_named, with_values
@@ -42,8 +39,11 @@ from nona.queries.sweeps.report import parse_values, sweep_points
 from nona.queries.sweeps.results import GridRequest, SweepRequest
 from nona.queries.sweeps.run import sweep as sweep_number
 from nona.queries.sweeps.run import sweep_grid
+from nona.queries.sweeps.sweep_points import SweepRunOptions
+from nona.queries.workflows.preparation import PreparedSystem, check_counted, prepare
+from nona.queries.workflows.shipped import now_text
 from nona.scenario.lookup import Sources
-from nona.scenario.opening import Opened
+from nona.scenario.opening import OpenedScenario
 from nona.scenario.plan import OfferSpec, PlanSpec
 from nona.scenario.schema import Scenario
 
@@ -154,7 +154,7 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
         return
     if arguments.profile is not None:
         name = arguments.profile.name
-        sources = replace(sources, held={**(sources.held or {}), name: _profile(arguments.profile)})
+        sources = replace(sources, in_memory={**(sources.in_memory or {}), name: _profile(arguments.profile)})
         scenario = with_values(scenario, {"plan.profile": name})
     prepared = prepare(scenario, sources)
     check_counted(prepared)
@@ -164,7 +164,7 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
         return
 
     def write(report: PlanReport) -> None:
-        _write(arguments, report, Opened(scenario, sources), prepared, beside)
+        _write(arguments, report, OpenedScenario(scenario, sources), prepared, beside)
 
     _searched(arguments, scenario, sources, _pool(arguments), write)
 
@@ -183,7 +183,7 @@ def _searched(
 
     def on_table(report: PlanReport, progress: PlanProgress) -> None:
         last[:] = [report]
-        line.tell(progress.text)
+        line.report(progress.text)
 
     try:
         report = plan_scenario(
@@ -227,7 +227,7 @@ def _present(
         next(iter(arguments.scheduler), ""),
         workers=arguments.workers,
         pool=_pool(arguments),
-        on_report=lambda report, share, text: line.tell(text),
+        on_report=lambda report, share, text: line.report(text),
     )
     line.end()
     emit(arguments, report, lambda result: holds_text(result, day_of(now_text())), beside)
@@ -236,7 +236,7 @@ def _present(
 def _write(
     arguments: PlanOptions,
     report: PlanReport,
-    opened: Opened,
+    opened: OpenedScenario,
     prepared: PreparedSystem,
     beside: Mapping[str, object],
 ) -> None:
@@ -282,7 +282,7 @@ def sweep(arguments: SweepOptions, scenario: Scenario, sources: Sources) -> None
     )
 
     def show(fraction: float, text: str, report: object) -> None:
-        line.tell(text, fraction)
+        line.report(text, fraction)
 
     # Printed before the file is written: whatever happens to it, the result is there.
     if arguments.second is None and arguments.second_values is None:

@@ -114,7 +114,7 @@ def bundle(options: SavedBundleOptions) -> None:
     emit(options, item, item_text)
 
 
-def take(options: SavedImportOptions) -> None:
+def import_saved(options: SavedImportOptions) -> None:
     """Save the items of a file."""
     path = options.file
     try:

@@ -16,11 +16,11 @@ from nona.queries.report.series import with_hits
 from nona.queries.report.tables import compared_text
 from nona.queries.report.uncertainty import all_differences, check_baseline
 from nona.queries.simulation.steady_state import run_name
-from nona.queries.study import placements, simulation
-from nona.queries.study.exports import write_records, write_trace
-from nona.queries.study.outcome import TIMELINE_JOBS, off_ranges, simulated_run, simulation_outcome
-from nona.queries.study.preparation import prepare
-from nona.queries.study.shipped import now_text
+from nona.queries.workflows import placements, simulation
+from nona.queries.workflows.exports import write_records, write_trace
+from nona.queries.workflows.outcome import TIMELINE_JOBS, off_ranges, simulated_run, simulation_outcome
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.shipped import now_text
 from nona.scenario.file import parse_scenario, scenario_hash
 from nona.scenario.lookup import Sources
 from nona.scenario.opening import SCENARIO, pack_bundle, read_bundle
@@ -48,7 +48,7 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
         workers=arguments.workers,
         dask=arguments.dask,
         timeline_jobs=TIMELINE_JOBS if arguments.trace else 0,
-        on_progress=lambda p: line.tell(f"{p.scheduler}, {run_name(p.replication)}", p.fraction),
+        on_progress=lambda p: line.report(f"{p.scheduler}, {run_name(p.replication)}", p.fraction),
     )
     slo_s = [q.slo_s for q in prepared.system.queries]
     report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)

@@ -12,9 +12,9 @@ from nona.core.errors import NonaError
 from nona.core.output_files import check_places, write_bytes, write_job_table, write_text
 from nona.core.tables import csv_bytes
 from nona.planning.servers import cost_note
-from nona.queries.study.shipped import now_text
 from nona.queries.sweeps.numbers import LOAD
 from nona.queries.sweeps.report import parse_values
+from nona.queries.workflows.shipped import now_text
 from nona.scenario.file import scenario_from_mapping, scenario_to_mapping
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
@@ -26,9 +26,9 @@ from nona.serverless.report.html import serverless_html
 from nona.serverless.report.over import over_points, over_text
 from nona.serverless.report.text import serverless_text, sharing_text
 from nona.serverless.results import NodesRequest, OverRequest, SharingReport
-from nona.serverless.study.comparisons import ComparisonOptions, compare_sharing, nodes_needed
-from nona.serverless.study.knees import over_number, policies_over
-from nona.serverless.study.run import (
+from nona.serverless.workflows.comparisons import ComparisonOptions, compare_sharing, nodes_needed
+from nona.serverless.workflows.knees import over_number, policies_over
+from nona.serverless.workflows.run import (
     ServerlessResult,
     chosen_policies,
     report_of,
@@ -76,7 +76,7 @@ def _run_over(
     line = ProgressReport(quiet=arguments.json)
 
     def show(fraction: float, text: str, report: object) -> None:
-        line.tell(text, fraction)
+        line.report(text, fraction)
 
     report = policies_over(scenario, request, sources, workers=arguments.workers, on_progress=show)
     line.end()
@@ -191,7 +191,7 @@ def _run(arguments: ServerlessOptions, scenario: Scenario, sources: Sources) -> 
     line = ProgressReport(quiet=arguments.json)
 
     def show(progress: ServerlessProgress) -> None:
-        line.tell(progress.policy, progress.fraction)
+        line.report(progress.policy, progress.fraction)
 
     listener = show if line.shown else None
     return simulate_serverless_scenario(scenario, sources, on_progress=listener, **_how(arguments))
@@ -201,7 +201,7 @@ def _compare(arguments: ServerlessOptions, scenario: Scenario, sources: Sources,
     line = ProgressReport(quiet=arguments.json)
 
     def show(mode: str, fraction: float, progress: ServerlessProgress) -> None:
-        line.tell(f"{mode}, {progress.policy}", fraction)
+        line.report(f"{mode}, {progress.policy}", fraction)
 
     listener = show if line.shown else None
     results = compare_sharing(scenario, sources, modes, on_progress=listener, **_how(arguments))
@@ -217,7 +217,7 @@ def _nodes(arguments: ServerlessOptions, scenario: Scenario, sources: Sources, t
     line = ProgressReport(quiet=arguments.json)
 
     def show(fraction: float, text: str, report: object) -> None:
-        line.tell(text)
+        line.report(text)
 
     report = nodes_needed(scenario, asked, sources, workers=arguments.workers, on_progress=show)
     line.end()

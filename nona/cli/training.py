@@ -23,7 +23,7 @@ from nona.core.experiments import Key, Shares
 from nona.core.foreign import MOST_FILE_BYTES, read_file
 from nona.core.output_files import check_places, write_text
 from nona.planning.servers import cost_note
-from nona.queries.study.shipped import now_text
+from nona.queries.workflows.shipped import now_text
 from nona.scenario.gate import MAX_BYTES
 from nona.scenario.lookup import Sources
 from nona.scenario.provenance import about_scenario
@@ -40,19 +40,25 @@ from nona.training.elastic.workload import SHIPPED
 from nona.training.generated_jobs import generate as generate_jobs
 from nona.training.job_files import MOST_SECONDS, write_trace
 from nona.training.report.html import training_html
-from nona.training.report.text import Judged, allocation_text, checkpoint_text, simulation_text, switches_text
+from nona.training.report.text import (
+    CheckedReport,
+    allocation_text,
+    checkpoint_text,
+    simulation_text,
+    switches_text,
+)
 from nona.training.results import TrainingReport
 from nona.training.rounds import TrainingProgress
-from nona.training.study.allocation import answer
-from nona.training.study.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
-from nona.training.study.preparation import training_part
-from nona.training.study.run import (
+from nona.training.throughput_table import shipped_throughputs
+from nona.training.workflows.allocation import answer
+from nona.training.workflows.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
+from nona.training.workflows.preparation import training_part
+from nona.training.workflows.run import (
     checkpoint_report,
     chosen_policies,
     compare_switches,
     simulate_training_scenario,
 )
-from nona.training.throughput_table import shipped_throughputs
 
 Progress = TrainingProgress | ElasticProgress
 _CHANGE_NOTHING = frozenset({"scenario", "workers", "html", "json", "no_ideal"})
@@ -100,12 +106,12 @@ def _watched(quiet: bool, runs: Iterable[Key]) -> tuple[ProgressReport, Callable
 
     def tell(progress: Progress) -> None:
         text = f"{progress.policy}, replication {progress.replication + 1}"
-        line.tell(text, shares.add((progress.piece, progress.replication), progress.fraction))
+        line.report(text, shares.add((progress.piece, progress.replication), progress.fraction))
 
     return line, tell if line.shown else None
 
 
-def _warn_of_checks(report: Judged) -> None:
+def _warn_of_checks(report: CheckedReport) -> None:
     for failed in report.failed_checks:
         print(f"warning: self-check failed: {failed}", file=sys.stderr)
 
@@ -222,7 +228,7 @@ def switches(arguments: SwitchesOptions, scenario: Scenario, sources: Sources) -
         policies=arguments.policy,
         replications=arguments.replications,
         workers=arguments.workers,
-        on_setting=line.tell if line.shown else None,
+        on_setting=line.report if line.shown else None,
     )
     line.end()
     emit(arguments, report, switches_text)

@@ -63,7 +63,7 @@ class Document(BaseModel):
     def from_fields(cls, source: object, **more: Any) -> Self:
         """Return the result with the fields that ``source`` has by the same names, and with ``more``.
 
-        >>> Estimate.from_fields(OffRange(low_s=1.0, high_s=2.0), mean=1.5, ci95=None).mean
+        >>> Estimate.from_fields(ErrorRange(low_s=1.0, high_s=2.0), mean=1.5, ci95=None).mean
         1.5
         """
         own = {name: getattr(source, name, _MISSING) for name in cls.model_fields if name not in more}
@@ -108,7 +108,7 @@ class Estimate(Document):
         return self.ci95 is not None and bool(self.ci95[0] <= value <= self.ci95[1])
 
 
-class OffRange(Document):
+class ErrorRange(Document):
     """The range of a mean time (seconds) if modelled task times are off as they usually are.
 
     ``high_s`` is ``None`` where the cluster is overloaded then; see :mod:`nona.models.times_report`.

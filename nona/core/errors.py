@@ -74,12 +74,12 @@ def reasons(error: Exception) -> tuple[str, ...]:
     return error.problems if isinstance(error, ScenarioError) else (str(error),)
 
 
-def instead(name: str, choices: Iterable[str], most: int = 40) -> str:
+def suggestion(name: str, choices: Iterable[str], most: int = 40) -> str:
     """Return the names most like a wrong one; the first of those that are known where none is like it.
 
-    >>> instead("resnet19", ["resnet18", "gpt2"]), instead("x", ["a", "b", "c"], most=2)
+    >>> suggestion("resnet19", ["resnet18", "gpt2"]), suggestion("x", ["a", "b", "c"], most=2)
     ('use resnet18', 'use one of a, b …')
-    >>> instead("A100", ["a10", "v100", "a100-40gb", "a100-80gb"]), instead("3g.20gb", ["t4", "a30/3g.20gb"])
+    >>> suggestion("A100", ["a10", "v100", "a100-40gb", "a100-80gb"]), suggestion("3g.20gb", ["t4", "a30/3g.20gb"])
     ('use a100-40gb or a100-80gb', 'use a30/3g.20gb')
     """
     names, wrong = list(choices), name[:60].casefold()

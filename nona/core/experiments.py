@@ -72,7 +72,7 @@ class Pool(Protocol[P, R]):
         """Return the result of every key; what a run, ``listener`` or ``on_end`` raises ends all runs."""
 
 
-class ThisProcess:
+class InProcess:
     """One run after the other in this process. It has no workers to lose."""
 
     def run(
@@ -223,17 +223,17 @@ class ProcessPool:
 
 
 @contextlib.contextmanager
-def kept_pool(workers: int) -> Iterator[ProcessPool | ThisProcess]:
+def kept_pool(workers: int) -> Iterator[ProcessPool | InProcess]:
     """``workers`` processes for all that is run in the ``with`` statement; this process if it is one.
 
     >>> with kept_pool(1) as pool:
     ...     type(pool).__name__
-    'ThisProcess'
+    'InProcess'
 
     Raises ``SimulationError`` for fewer than one.
     """
     if workers == 1:
-        yield ThisProcess()
+        yield InProcess()
         return
     with ProcessPool(workers) as pool:
         yield pool
@@ -339,6 +339,6 @@ def run_work(
     if pool is not None:
         return pool.run(work, keys, listener, on_end)
     if workers == 1 or len(keys) < 2:
-        return ThisProcess().run(work, keys, listener, on_end)
+        return InProcess().run(work, keys, listener, on_end)
     with ProcessPool(min(workers, len(keys))) as processes:
         return processes.run(work, keys, listener, on_end)

@@ -58,7 +58,7 @@ class TaskKind:
         placement, for example. Empty: the result depends on no scenario.
     run
         The function that does it, as ``module:function``, called with the job's description and a
-        :class:`~nona.app.tasks.desk.JobContext`; it returns a :class:`~nona.core.document.Document`, whose
+        :class:`~nona.app.tasks.context.JobContext`; it returns a :class:`~nona.core.document.Document`, whose
         type is its annotation. As text, so that only a worker imports it before there is a result.
     quick
         True if it takes seconds whatever the scenario: it has places of its own, so that it never waits for

@@ -163,7 +163,7 @@ def scheduler_style(name: str) -> ChartStyle:
     found = found or next(
         (way for registry in registries for way in registry.values() if way.title == name), None
     )
-    return found.look if found and found.look else _OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)]
+    return found.style if found and found.style else _OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)]
 
 
 GHOST = "circle-open"  # what a value was before
@@ -172,7 +172,7 @@ ROW = 42
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class PreviousValue:
     """A value from before with its interval, both as drawn; ``word`` says what it belongs to."""
 
     value: float | None
@@ -181,7 +181,7 @@ class Before:
 
 
 @dataclass(frozen=True, slots=True)
-class Dot:
+class EstimateDot:
     """A value with its interval, both as drawn; ``note`` replaces a missing value."""
 
     name: str
@@ -189,20 +189,22 @@ class Dot:
     interval: Sequence[float] | None
     label: str
     note: str = ""
-    before: Before | None = None
+    before: PreviousValue | None = None
 
 
-def dot_of(name: str, value: Estimate, factor: float, show: Callable[[Estimate], str], note: str = "") -> Dot:
+def dot_of(
+    name: str, value: Estimate, factor: float, show: Callable[[Estimate], str], note: str = ""
+) -> EstimateDot:
     """Return a mean with its interval, ``factor`` times as large on the chart.
 
     ``note`` replaces a missing one.
     """
     mean = None if value.mean is None else factor * value.mean
-    return Dot(name, mean, scaled(value.ci95, factor), show(value), note)
+    return EstimateDot(name, mean, scaled(value.ci95, factor), show(value), note)
 
 
 def dots_figure(
-    dots: Sequence[Dot],
+    dots: Sequence[EstimateDot],
     axis: str,
     zero: bool = False,
     most: float | None = None,
@@ -218,7 +220,9 @@ def dots_figure(
     log = not zero and most is None and spread_wide(values)
     for dot in dots:
         _add(chart, dot, (look or scheduler_style)(dot.name), (most, zero, log))
-    rows(chart, [d.name for d in dots], [d.note or d.label if d.value is None else d.label for d in dots])
+    label_rows(
+        chart, [d.name for d in dots], [d.note or d.label if d.value is None else d.label for d in dots]
+    )
     if log:
         log_axis(chart, values, axis)
     else:
@@ -245,10 +249,10 @@ def capped(low: float, most: float) -> list[float]:
     return [max(0.0, low - 0.05 * (most - low)), most + 0.02 * (most - low)]
 
 
-def beside(now: Sequence[Dot], before: Sequence[Dot], word: str) -> list[Dot]:
+def with_previous(now: Sequence[EstimateDot], before: Sequence[EstimateDot], word: str) -> list[EstimateDot]:
     """Each dot with the one of the same name from before, in the chart and in its label.
 
-    >>> (both,) = beside([Dot("a", 2.0, None, "2 ms")], [Dot("a", 3.0, None, "3 ms")], "before")
+    >>> (both,) = with_previous([EstimateDot("a", 2.0, None, "2 ms")], [EstimateDot("a", 3.0, None, "3 ms")], "before")
     >>> both.label, both.before.value
     ('2 ms, before 3 ms', 3.0)
     """
@@ -259,12 +263,12 @@ def beside(now: Sequence[Dot], before: Sequence[Dot], word: str) -> list[Dot]:
         if then is not None:
             old_mean, mean = (d.note if d.value is None else d.label.split(" ±")[0] for d in (then, dot))
             labelled = replace(dot, label=f"{mean}, {word} {old_mean}", note="")
-            dot = replace(labelled, before=Before(then.value, then.interval, word))
+            dot = replace(labelled, before=PreviousValue(then.value, then.interval, word))
         dots.append(dot)
     return dots
 
 
-def rows(chart: go.Figure, names: Sequence[str], labels: Sequence[str]) -> None:
+def label_rows(chart: go.Figure, names: Sequence[str], labels: Sequence[str]) -> None:
     """Make the y axis one row per name, the first on top, each with its label in small print below."""
     shown = [text(n, 24) for n in names]
     chart.update_layout(margin={"r": 12})
@@ -357,12 +361,14 @@ def spread_wide(values: Sequence[float | None]) -> bool:
     return bool(numbers) and min(numbers) > 0 and max(numbers) > FAR * min(numbers)
 
 
-def _add(chart: go.Figure, dot: Dot, style: ChartStyle, axis: tuple[float | None, bool, bool]) -> None:
+def _add(
+    chart: go.Figure, dot: EstimateDot, style: ChartStyle, axis: tuple[float | None, bool, bool]
+) -> None:
     row = text(dot.name, 24)
     if dot.before is not None and dot.before.value is not None:
         if dot.value is not None:
             add_line(chart, "", [dot.before.value, dot.value], [row, row], replace(style, dash="solid"))
-        before = Dot(dot.name, dot.before.value, dot.before.interval, "")
+        before = EstimateDot(dot.name, dot.before.value, dot.before.interval, "")
         ghost = ChartStyle(QUIET, "solid", GHOST)
         _mark(chart, before, ghost, f"{row}, {dot.before.word}: %{{x:,.3~r}}", axis)
     if dot.value is None:
@@ -374,7 +380,7 @@ def _add(chart: go.Figure, dot: Dot, style: ChartStyle, axis: tuple[float | None
 
 
 def _mark(
-    chart: go.Figure, dot: Dot, look: ChartStyle, hover: str, axis: tuple[float | None, bool, bool]
+    chart: go.Figure, dot: EstimateDot, look: ChartStyle, hover: str, axis: tuple[float | None, bool, bool]
 ) -> None:
     """Draw a marker with its interval, which the ``axis`` (most, zero, log) cuts off."""
     value, (most, zero, log) = dot.value or 0.0, axis

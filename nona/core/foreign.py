@@ -141,12 +141,12 @@ class CsvFile:
     ``strict``: True if quotes must be closed and stand alone.
     ``within_s``: seconds of processor time in which whoever asks must have taken all rows.
 
-    >>> list(CsvFile(b"a,b\n\n1,2\n", "Table", ValueError).rows())
+    >>> list(CsvFile(b"a,b\n\n1,2\n", "Table", ValueError).numbered_rows())
     [(1, ['a', 'b']), (3, ['1', '2'])]
-    >>> list(CsvFile(b"a\n1\n", "Table", ValueError, most_rows=1).rows())
+    >>> list(CsvFile(b"a\n1\n", "Table", ValueError, most_rows=1).numbered_rows())
     Traceback (most recent call last):
     ValueError: Table: it has more than 1 rows; give fewer.
-    >>> [row for _, row in CsvFile(b"name;hours\n# a, b\na, b;2,5 h\n", "Table", ValueError).rows()]
+    >>> [row for _, row in CsvFile(b"name;hours\n# a, b\na, b;2,5 h\n", "Table", ValueError).numbered_rows()]
     [['name', 'hours'], ['# a, b'], ['a, b', '2.5 h']]
     """
 
@@ -157,7 +157,7 @@ class CsvFile:
     strict: bool = False
     within_s: float = READ_CPU_S
 
-    def rows(self) -> Iterator[tuple[int, list[str]]]:
+    def numbered_rows(self) -> Iterator[tuple[int, list[str]]]:
         """Numbered rows that are not blank; line numbers as an editor shows them."""
         self.check_size()
         mark = _separator(self.data)

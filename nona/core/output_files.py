@@ -65,7 +65,7 @@ def _check(path: Path) -> None:
     if path.exists():
         with path.open("ab"):
             pass
-    place = _beside(path)
+    place = _temporary_name(path)
     place.touch(exist_ok=False)
     place.unlink()
 
@@ -74,7 +74,7 @@ def _special(path: Path) -> bool:
     return path.exists() and not path.is_file()
 
 
-def _beside(path: Path) -> Path:
+def _temporary_name(path: Path) -> Path:
     """Return a new name in the folder of the file that ``path`` leads to: a link stays a link."""
     return path.resolve().parent / f".nona-{secrets.token_hex(8)}.tmp"
 
@@ -85,7 +85,7 @@ def _replaced(path: Path) -> Iterator[Path]:
 
     A device or a pipe is written to directly.
     """
-    place = path if _special(path) else _beside(path)
+    place = path if _special(path) else _temporary_name(path)
     try:
         yield place
         if place != path:

@@ -42,7 +42,7 @@ class ChartStyle:
     symbol: str
 
 
-class Named(Protocol):
+class HasName(Protocol):
     """Anything that goes by a name."""
 
     @property
@@ -50,7 +50,7 @@ class Named(Protocol):
         """The name that people type."""
 
 
-T = TypeVar("T", bound=Named)
+T = TypeVar("T", bound=HasName)
 
 
 class Registry(Mapping[str, T]):
@@ -158,7 +158,7 @@ class Strategy:
     adaptation: str
     title: str = ""
     settings: Mapping[str, PolicyOption] = field(default_factory=dict)
-    look: ChartStyle | None = None
+    style: ChartStyle | None = None
 
     @property
     def defaults(self) -> dict[str, Option]:

@@ -196,7 +196,7 @@ R_contra = TypeVar("R_contra", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class NumberKind:
     """A kind of number: how people read it, and the ending of its column's name in files.
 
     ``bare``: the number itself reads as well; very large tables show only such numbers as numbers.
@@ -209,19 +209,19 @@ class Kind:
     alike: Callable[[Iterable[float]], Show] | None = None
 
 
-NUMBER = Kind(format_number)
-COUNT = Kind("{:,}".format, bare=True)
-PLAIN = Kind(partial(format_number, digits=4), bare=True)
-MONEY = Kind(amount_text, bare=True)
-TIME = Kind(format_time, "_s", alike=time_format)
-PRECISE = Kind(partial(format_time, digits=4), "_s", alike=partial(time_format, digits=4))
-SIZE = Kind(format_size, "_bytes")
-BANDWIDTH = Kind(format_bandwidth, "_bytes_per_s")
-WHOLE_SHARE = Kind(share_text)
-SHARE = Kind(partial(share_text, digits=1))
-KEPT = Kind(kept_text)
-CHANGE = Kind(partial(share_text, digits=1, sign="+"))
-FACTOR = Kind(times_text)
+NUMBER = NumberKind(format_number)
+COUNT = NumberKind("{:,}".format, bare=True)
+PLAIN = NumberKind(partial(format_number, digits=4), bare=True)
+MONEY = NumberKind(amount_text, bare=True)
+TIME = NumberKind(format_time, "_s", alike=time_format)
+PRECISE = NumberKind(partial(format_time, digits=4), "_s", alike=partial(time_format, digits=4))
+SIZE = NumberKind(format_size, "_bytes")
+BANDWIDTH = NumberKind(format_bandwidth, "_bytes_per_s")
+WHOLE_SHARE = NumberKind(share_text)
+SHARE = NumberKind(partial(share_text, digits=1))
+KEPT = NumberKind(kept_text)
+CHANGE = NumberKind(partial(share_text, digits=1, sign="+"))
+FACTOR = NumberKind(times_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ class Column(Generic[R_contra]):
 
     heading: str
     value_of: Callable[[R_contra], Value]
-    kind: Kind = NUMBER
+    kind: NumberKind = NUMBER
     key: str = ""
     interval: bool = False
     decides: bool = False
@@ -321,7 +321,7 @@ class FilledTable:
             tuple(self.columns[k] for k in order), tuple(tuple(row[k] for k in order) for row in self.values)
         )
 
-    def without(self, *names: str) -> FilledTable:
+    def without_columns(self, *names: str) -> FilledTable:
         """Return the table without the columns of these names."""
         return self.select(*(name for name in self.names if name not in names))
 
@@ -349,7 +349,7 @@ class FilledTable:
         head, *body = (f"| {' | '.join(_escaped(cell) for cell in line)} |" for line in lines)
         return "\n".join([head, f"|{'---|' * len(self.columns)}", *body])
 
-    def frame(self) -> pd.DataFrame | Styler:
+    def to_pandas(self) -> pd.DataFrame | Styler:
         """Return the table for pages: numbers, by which one sorts, shown as text.
 
         Plain in a very large table.

@@ -75,7 +75,7 @@ def advance(s: EngineState) -> int:
             drop_first(s.events, c.events)
             c.events -= 1
             if kind == HOP:
-                go_on(s, number)
+                start_next_transfer(s, number)
             elif kind == DELIVERY:
                 deliver(s, number)
             else:
@@ -113,9 +113,9 @@ def arrive(s: EngineState, r: int) -> None:
 def routed(s: EngineState, q: Any, turn: int, prefix: int) -> int:
     """Return the engine that the router chooses for request ``q``; −1 where none can hold it."""
     router, outputs = s.clock[0].router, s.outputs[q.row]
-    to = route(router, s.board, s.places[turn], turn, q.most_blocks, q.inputs, outputs, prefix)
+    to = route(router, s.router, s.places[turn], turn, q.most_blocks, q.inputs, outputs, prefix)
     if to >= 0:
-        s.board.requests[to] += 1
+        s.router.requests[to] += 1
     return to
 
 
@@ -191,7 +191,7 @@ def make_token(s: EngineState, e: int, r: int, measured: bool) -> None:
 def go_away(s: EngineState, e: int, place: int) -> None:
     """Remove the request at ``place`` from engine ``e``."""
     leave(s, e, place)
-    s.board.requests[e] -= 1
+    s.router.requests[e] -= 1
 
 
 def send(s: EngineState, e: int, place: int) -> None:
@@ -204,11 +204,11 @@ def send(s: EngineState, e: int, place: int) -> None:
     for k in range(s.places.shape[1]):
         d = s.places[turn, k]
         if d >= 0:
-            s.board.sent_s[d] = away_s(s, e, d, q.inputs * x.kv_bytes)
+            s.router.sent_s[d] = away_s(s, e, d, q.inputs * x.kv_bytes)
     d = routed(s, q, turn, -1)
     s.times.decoder[r] = d
-    s.board.coming[d] += blocks_of(q.inputs)
-    go_on(s, r)
+    s.router.coming[d] += blocks_of(q.inputs)
+    start_next_transfer(s, r)
 
 
 def away_s(s: EngineState, e: int, d: int, size: float) -> float:
@@ -238,7 +238,7 @@ def join_link(link: Any, at_s: float, work_s: float) -> float:
     return float(begin_s)
 
 
-def go_on(s: EngineState, r: int) -> None:
+def start_next_transfer(s: EngineState, r: int) -> None:
     """Its KV joins the next link of its path; with the last one it is known when it is there."""
     c, m, e = s.clock[0], s.messages[r], s.times.engine[r]
     path = s.paths[e, s.times.decoder[r]]
@@ -261,7 +261,7 @@ def deliver(s: EngineState, r: int) -> None:
     e, d = s.times.engine[r], s.times.decoder[r]
     release(s, e, s.requests[r])
     wake(s, e)
-    s.board.coming[d] -= blocks_of(s.requests[r].inputs)
+    s.router.coming[d] -= blocks_of(s.requests[r].inputs)
     join(s, d, r)
 
 
@@ -339,7 +339,7 @@ def _decode_on(s: EngineState, e: int, now: float, until_s: float, steps: int, k
         room = q.held * BLOCK_TOKENS - q.computed - 1  # tokens that fit once this step is over
         if room < BLOCK_TOKENS:
             s.fill[room] += 1
-    spare, taken, longest_s = s.board.free[e], 0, 0.0
+    spare, taken, longest_s = s.router.free[e], 0, 0.0
     begin_s = now
     while taken + 1 < steps:
         end_s = begin_s + _seconds_of(x, x.runs, kv, 0, 0.0)

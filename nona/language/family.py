@@ -40,5 +40,5 @@ LANGUAGE = Family(
     compiled=(Compiled("language", "nona.language.run:make_ready", "nona/language"),),
     keys=("cluster", "workload", "language"),
     unknown="nona.language.models:unknown_models",
-    messages="nona.language.study.engines:messages_over_links",
+    messages="nona.language.workflows.engines:messages_over_links",
 )

@@ -40,10 +40,10 @@ class KnownSteps:
     source: str
 
 
-def step_times(model: LanguageModel, kind: ExecutorClass, tp: int, of: Widths) -> KnownSteps:
+def step_times(model: LanguageModel, kind: ExecutorClass, tp: int, of: NumberWidths) -> KnownSteps:
     """Return the constants of a model on ``tp`` GPUs of a kind: those of the table, else by the law."""
     law = _law(model, kind, tp, of)
-    if of == Widths(2, 2, 2, "fp16") and kind.whole and kind.device == devices().get(kind.device.name):
+    if of == NumberWidths(2, 2, 2, "fp16") and kind.whole and kind.device == devices().get(kind.device.name):
         for row in shipped_table("nona.language", "data/steps.csv"):
             here = (row["gpu"], int(row["tp"])) == (kind.device.name, tp)
             if here and model.alike(language_models()[row["model"]]):
@@ -76,7 +76,7 @@ _BYTES: dict[WeightPrecision, float] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Widths:
+class NumberWidths:
     """Bytes of a weight in the layers, of one elsewhere, of a number in the KV cache; what is multiplied."""
 
     layers: float
@@ -85,7 +85,7 @@ class Widths:
     products: Precision
 
 
-def widths(model: LanguageModel, precision: WeightPrecision, kv: KvPrecision = "auto") -> Widths:
+def widths(model: LanguageModel, precision: WeightPrecision, kv: KvPrecision = "auto") -> NumberWidths:
     """Return the widths of a model's numbers on a GPU.
 
     Parameters
@@ -103,13 +103,13 @@ def widths(model: LanguageModel, precision: WeightPrecision, kv: KvPrecision = "
     """
     kv_bytes = 1 if kv == "fp8" else max(_BYTES[precision], 2)
     if model.quantization is not None:
-        return Widths(model.quantization.bits / 8, 2, kv_bytes, model.quantization.products)
+        return NumberWidths(model.quantization.bits / 8, 2, kv_bytes, model.quantization.products)
     if precision == "int4":
-        return Widths(_BYTES[precision], 2, kv_bytes, "fp16")
-    return Widths(_BYTES[precision], _BYTES[precision], kv_bytes, precision)
+        return NumberWidths(_BYTES[precision], 2, kv_bytes, "fp16")
+    return NumberWidths(_BYTES[precision], _BYTES[precision], kv_bytes, precision)
 
 
-def weight_bytes(model: LanguageModel, of: Widths) -> float:
+def weight_bytes(model: LanguageModel, of: NumberWidths) -> float:
     """Return the bytes of all weights.
 
     >>> from dataclasses import replace
@@ -121,7 +121,7 @@ def weight_bytes(model: LanguageModel, of: Widths) -> float:
     return model.layer_weights * of.layers + model.other_weights * of.others
 
 
-def _law(model: LanguageModel, kind: ExecutorClass, tp: int, of: Widths) -> StepTimes:
+def _law(model: LanguageModel, kind: ExecutorClass, tp: int, of: NumberWidths) -> StepTimes:
     compute = tp * kind.peak(of.products) * PRODUCTS
     reads = tp * kind.bandwidth * WEIGHTS_READ
     experts = model.feed_forward_weights * of.layers / reads
@@ -175,7 +175,7 @@ def memory_split(
     memory_bytes: float,
     utilization: float,
     tp: int,
-    of: Widths,
+    of: NumberWidths,
     budget: int,
     sequences: int,
 ) -> MemorySplit:
@@ -199,7 +199,7 @@ def memory_split(
 
 
 def smallest_tp(
-    model: LanguageModel, memory_bytes: float, utilization: float, of: Widths, budget: int
+    model: LanguageModel, memory_bytes: float, utilization: float, of: NumberWidths, budget: int
 ) -> int:
     """Return the fewest GPUs, a power of two, that hold the model and one step's tokens; 0: not even 64."""
     for tp in (1, 2, 4, 8, 16, 32, 64):

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from nona.cluster.hardware.table_file import shipped_table
-from nona.core.errors import GraphError, instead
+from nona.core.errors import GraphError, suggestion
 from nona.language.quantization import Quantization, read_quantization
 from nona.scenario.lookup import is_config
 from nona.scenario.unknown import entries, mapping
@@ -136,7 +136,7 @@ def unknown_models(data: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(name, str) and not is_config(name) and name not in language_models():
             yield (
                 f"{place}.model: {name[:60]!r} is not a known language model; "
-                f"{instead(name, language_models())}, or name a config.json."
+                f"{suggestion(name, language_models())}, or name a config.json."
             )
 
 

@@ -35,35 +35,35 @@ ROUTERS: Registry[Router] = Registry(
             summary="One engine after the other.",
             source=_USUAL,
             adaptation="none",
-            look=ChartStyle("#8390a6", "solid", "circle"),
+            style=ChartStyle("#8390a6", "solid", "circle"),
         ),
         Router(
             name=NAMES[LEAST_REQUESTS],
             summary="The engine with the fewest requests, waiting or running.",
             source=_USUAL,
             adaptation="The counts are exact and of this instant.",
-            look=ChartStyle("#1f93d1", "solid", "square"),
+            style=ChartStyle("#1f93d1", "solid", "square"),
         ),
         Router(
             name=NAMES[LEAST_KV],
             summary="The engine whose cache is least full, with the prompts that are still to compute.",
             source="As the inference gateways of Kubernetes do by their engines' reports; recollected.",
             adaptation="The figures are exact and of this instant; theirs are some seconds old.",
-            look=ChartStyle("#14a394", "solid", "diamond"),
+            style=ChartStyle("#14a394", "solid", "diamond"),
         ),
         Router(
             name=NAMES[PREFIX_AFFINITY],
             summary="The engine that got the last request with this prefix, unless it has many more.",
             source="As the routers of SGLang and Dynamo do by prefix trees; recollected.",
             adaptation="One prefix counts; many is above 2 × the least + 4; else the fewest requests.",
-            look=ChartStyle("#e08a1e", "dash", "triangle-up"),
+            style=ChartStyle("#e08a1e", "dash", "triangle-up"),
         ),
         Router(
             name=NAMES[KV_LIVE],
             summary="The engine where the answer would be complete first, by links, prompts, steps, cache.",
             source=_OURS,
             adaptation="Step times are known; the length of the answer is the mean of its row.",
-            look=ChartStyle("#6366f1", "solid", "star"),
+            style=ChartStyle("#6366f1", "solid", "star"),
         ),
     ],
 )
@@ -87,7 +87,7 @@ class RouterState(NamedTuple):
     sent_s: Floats
     most: Ints
     rates: Floats
-    turns: Ints
+    next_engine: Ints
     home: Ints
 
 
@@ -123,11 +123,11 @@ def route(
         count += 1
     best, lowest, fewest = -1, math.inf, math.inf
     for k in range(count):
-        e = places[(board.turns[turn] + k) % count] if router == ROUND_ROBIN else places[k]
+        e = places[(board.next_engine[turn] + k) % count] if router == ROUND_ROBIN else places[k]
         if blocks > board.most[e]:
             continue
         if router == ROUND_ROBIN:
-            board.turns[turn] += k + 1
+            board.next_engine[turn] += k + 1
             return int(e)
         if router == KV_LIVE:
             cost = _expected_s(board, e, tokens, outputs)

@@ -43,12 +43,12 @@ def _use_prefix(s: EngineState, e: int, q: Any) -> None:
     q.taken = q.held = min(s.cached[e, q.prefix], q.prefix_blocks)
     q.computed = q.taken * BLOCK_TOKENS
     s.engines[e].hits += q.computed
-    s.board.queued[e] -= q.computed
+    s.router.queued[e] -= q.computed
 
 
 def _count_idle(s: EngineState, e: int, q: Any, blocks: int) -> None:
     """So many blocks of the prefix of a request are used no more, or again where they are below 0."""
-    s.board.free[e] += blocks
+    s.router.free[e] += blocks
     s.engines[e].idle_blocks += blocks
     s.prefix_tokens[e, q.row] -= blocks * BLOCK_TOKENS
 
@@ -81,11 +81,11 @@ def keep_prefix(s: EngineState, e: int, q: Any) -> None:
 def hold(s: EngineState, e: int, q: Any, blocks: int) -> None:
     """Give a request so many blocks; idle prefixes are evicted from their ends."""
     x = s.engines[e]
-    s.board.free[e] -= blocks - q.held
+    s.router.free[e] -= blocks - q.held
     q.held = blocks
-    while x.idle_blocks > s.board.free[e]:
+    while x.idle_blocks > s.router.free[e]:
         oldest = s.idle_after[e, s.cached.shape[1]]
-        lost = min(s.cached[e, oldest], x.idle_blocks - s.board.free[e])
+        lost = min(s.cached[e, oldest], x.idle_blocks - s.router.free[e])
         s.cached[e, oldest] -= lost
         x.idle_blocks -= lost
         if s.cached[e, oldest] == 0:
@@ -95,7 +95,7 @@ def hold(s: EngineState, e: int, q: Any, blocks: int) -> None:
 def release(s: EngineState, e: int, q: Any) -> None:
     """Free a request's blocks, but for those of its prefix."""
     if q.taken >= 0:
-        s.board.free[e] -= q.taken
+        s.router.free[e] -= q.taken
         q.taken = -1
         s.users[e, q.prefix] -= 1
         if s.users[e, q.prefix] == 0:
@@ -136,7 +136,7 @@ def wait(s: EngineState, e: int, r: int, behind: int) -> None:
         x.tail = r
     x.waits += 1
     if not decoding(q):
-        s.board.queued[e] += left_of(q)
+        s.router.queued[e] += left_of(q)
 
 
 def compose(s: EngineState, e: int, now: float) -> None:
@@ -160,7 +160,7 @@ def _mixed(s: EngineState, e: int) -> None:
         q = runner(s, e, place)
         tokens = min(left_of(q), budget)
         stays = True
-        while stays and blocks_of(q.computed + tokens) - q.held > s.board.free[e]:
+        while stays and blocks_of(q.computed + tokens) - q.held > s.router.free[e]:
             victim = x.runs - 1
             for k in range(x.runs - 1, place - 1, -1):
                 if runner(s, e, k).priority > runner(s, e, victim).priority:
@@ -184,7 +184,7 @@ def _may_start(s: EngineState, e: int) -> bool:
     if x.head < 0 or x.runs >= x.sequences:
         return False
     q = s.requests[x.head]
-    spare = s.board.free[e] - (x.margin if x.runs > 0 else 0)
+    spare = s.router.free[e] - (x.margin if x.runs > 0 else 0)
     return bool(q.seen_s <= x.visible_s and _more_of(s, e, q, blocks_of(q.inputs + q.made)) <= spare)
 
 
@@ -195,7 +195,7 @@ def _prompts_first(s: EngineState, e: int) -> None:
         q = runner(s, e, k)
         reserved += x.ratio * min(q.outputs - q.made, MOST_RESERVED)
         if not decoding(q):  # a prompt that was split
-            tokens = min(left_of(q), budget, BLOCK_TOKENS * (q.held + s.board.free[e]) - q.computed)
+            tokens = min(left_of(q), budget, BLOCK_TOKENS * (q.held + s.router.free[e]) - q.computed)
             reserved += left_of(q) - tokens
             if tokens > 0:
                 _compute(s, e, q, tokens)
@@ -204,7 +204,7 @@ def _prompts_first(s: EngineState, e: int) -> None:
         q = s.requests[x.head]
         tokens = min(left_of(q), budget) if x.chunked else left_of(q)
         wanted = left_of(q) + min(q.outputs - q.made, MOST_RESERVED)
-        if x.runs > 0 and wanted + reserved > BLOCK_TOKENS * s.board.free[e]:
+        if x.runs > 0 and wanted + reserved > BLOCK_TOKENS * s.router.free[e]:
             break
         reserved += wanted - tokens
         budget -= _start(s, e, tokens)
@@ -234,7 +234,7 @@ def _retract(s: EngineState, e: int) -> None:
                 wanted += blocks_of(q.computed + 1) - q.held
             if q.made < v.made or (q.made == v.made and q.inputs > v.inputs):
                 victim = k
-        if wanted <= s.board.free[e]:
+        if wanted <= s.router.free[e]:
             break
         _preempt(s, e, victim)
     if x.preempted and x.runs:
@@ -251,7 +251,7 @@ def _whole_batch(s: EngineState, e: int) -> None:
     if x.runs == 0:
         while _may_start(s, e):
             q = s.requests[x.head]
-            if _more_of(s, e, q, q.most_blocks) > s.board.free[e]:
+            if _more_of(s, e, q, q.most_blocks) > s.router.free[e]:
                 break
             _start(s, e, 0)
             hold(s, e, q, q.most_blocks)
@@ -289,7 +289,7 @@ def _compute(s: EngineState, e: int, q: Any, tokens: int) -> None:
     if blocks > q.held:
         hold(s, e, q, blocks)
     if not decoding(q):
-        s.board.queued[e] -= tokens
+        s.router.queued[e] -= tokens
     q.step = tokens
     s.engines[e].members += 1
 
@@ -309,7 +309,7 @@ def leave(s: EngineState, e: int, place: int) -> None:
     """Whoever runs at the place runs no longer; it holds its blocks until these are released."""
     x, q = s.engines[e], runner(s, e, place)
     if not decoding(q):
-        s.board.queued[e] -= left_of(q)
+        s.router.queued[e] -= left_of(q)
     x.runs -= 1
     for k in range(place, x.runs):
         s.running[e, k] = s.running[e, k + 1]

@@ -71,7 +71,7 @@ class EngineState(NamedTuple):
     row_tokens: Ints
     row_decodes: Ints
     fill: Ints
-    board: RouterState
+    router: RouterState
     times: RequestTimes
     sums: Sums
     steps: Any
@@ -109,7 +109,7 @@ def state_of(system: LanguageSystem, requests: Requests, router: str, window: Me
         row_tokens=np.zeros(rows, dtype=np.int64),
         row_decodes=np.zeros(rows, dtype=np.int64),
         fill=np.zeros(BLOCK_TOKENS, dtype=np.int64),
-        board=make_board(system, requests),
+        router=make_board(system, requests),
         times=RequestTimes.unknown(len(requests)),
         sums=Sums.zero(engines, rows),
         steps=np.zeros((engines, window.steps), dtype=STEP),

@@ -1,6 +1,6 @@
 """Engines that serve language models token by token, and the requests that they get, in arrays.
 
-:mod:`nona.queries.study` makes it from a scenario; it knows nothing of files or catalogues. Times are
+:mod:`nona.queries.workflows` makes it from a scenario; it knows nothing of files or catalogues. Times are
 seconds, lengths tokens, memory is blocks of ``BLOCK_TOKENS`` tokens.
 """
 
@@ -224,7 +224,7 @@ class LanguageSystem:
                 sent = BackgroundStream(row.rate / (len(first) * len(second)), size, scv)
                 for link in self.paths[e, d][self.paths[e, d] >= 0].tolist():
                     name = self.network.topology.link_names[link]
-                    streams[name] = streams.get(name, NO_BACKGROUND).beside(sent)
+                    streams[name] = streams.get(name, NO_BACKGROUND).merged_with(sent)
         return streams
 
     @property

@@ -122,12 +122,12 @@ def provenance_text(shares: Mapping[str, float]) -> str:
     return "times: " + ", ".join(f"{format_number(100 * share)} % {kind}" for kind, share in ordered)
 
 
-class _Compared(NamedTuple):
+class _ComparedModel(NamedTuple):
     of: models.Inspection
     tasks: int
 
 
-COMPARED = Table[_Compared](
+COMPARED = Table[_ComparedModel](
     "",
     (
         Column("model", lambda r: r.of.model),
@@ -145,18 +145,18 @@ COMPARED = Table[_Compared](
 def compared(costed: Mapping[str, CostedGraph], tasks: Sequence[int]) -> FilledTable:
     """Figures of several models by their names, each with its number of tasks."""
     return COMPARED.fill(
-        _Compared(inspection(graph).model_copy(update={"model": name}), count)
+        _ComparedModel(inspection(graph).model_copy(update={"model": name}), count)
         for (name, graph), count in zip(costed.items(), tasks, strict=True)
     )
 
 
-class _Costed(NamedTuple):
+class _CostRow(NamedTuple):
     cost: OperatorCost
     device: str
 
 
 # Bare numbers, by which also the largest tables are sorted.
-OPERATORS = Table[_Costed](
+OPERATORS = Table[_CostRow](
     "",
     (
         Column("operator", lambda r: r.cost.id),
@@ -172,15 +172,15 @@ OPERATORS = Table[_Costed](
 
 def operators(costed: CostedGraph) -> FilledTable:
     """Work and time of every operator, and the source of the time."""
-    return OPERATORS.fill(_Costed(cost, costed.device) for cost in costed.costs)
+    return OPERATORS.fill(_CostRow(cost, costed.device) for cost in costed.costs)
 
 
-class _Numbered(NamedTuple):
+class _NumberedTask(NamedTuple):
     number: int
     step: MergeStep
 
 
-STEPS = Table[_Numbered](
+STEPS = Table[_NumberedTask](
     "",
     (
         Column("step", lambda r: r.number, COUNT),
@@ -194,7 +194,7 @@ STEPS = Table[_Numbered](
 
 def steps(contracted: ContractedGraph) -> FilledTable:
     """Every contraction step and why it is allowed."""
-    return STEPS.fill(_Numbered(*each) for each in enumerate(contracted.steps, start=1))
+    return STEPS.fill(_NumberedTask(*each) for each in enumerate(contracted.steps, start=1))
 
 
 def inspection_text(report: models.Inspection) -> str:

@@ -39,7 +39,7 @@ from nona.core.verdict import (
     replications_needed,
     verdicts,
 )
-from nona.planning.offer_series import Bounds, Excluded
+from nona.planning.offer_series import Bounds, ExcludedOption
 from nona.planning.offers import Option, Target
 from nona.planning.question import MILLE, PlanQuestion
 from nona.planning.results import By, PlanModel
@@ -48,10 +48,10 @@ from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.collected import QuantileSketch, in_time
 from nona.queries.simulation.records import Records
 from nona.queries.simulation.run import RunOptions, simulate_run
-from nona.queries.study.cache import Recent, StudyCache
-from nona.queries.study.placements import place
-from nona.queries.study.preparation import PreparedSystem
-from nona.queries.study.rehearsal import QUICK_ROUNDS, rehearsed
+from nona.queries.workflows.cache import PreparationCache, RecentEntries
+from nona.queries.workflows.placements import place
+from nona.queries.workflows.preparation import PreparedSystem
+from nona.queries.workflows.rehearsal import QUICK_ROUNDS, rehearsed
 
 RELAXATIONS = 3  # that a run covers
 MOST_JOBS = 50_000  # of a run that is lengthened
@@ -102,18 +102,18 @@ class ReplicationSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Impossible:
+class NoSteadyState:
     """The option cannot be run: it has no placement with a steady state."""
 
     reason: str
 
 
-Run = ReplicationSummary | Impossible
+Run = ReplicationSummary | NoSteadyState
 
 
 def is_final(run: Run) -> bool:
     """Whether a run decides its option: it cannot keep."""
-    return isinstance(run, Impossible) or run.overloaded
+    return isinstance(run, NoSteadyState) or run.overloaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +184,8 @@ class OptionRuns:
         self._start()
 
     def _start(self) -> None:
-        self._cache = StudyCache()
-        self._ready = Recent[Any](KEPT)
+        self._cache = PreparationCache()
+        self._ready = RecentEntries[Any](KEPT)
 
     @cached_property
     def _bounds(self) -> Bounds:
@@ -200,12 +200,12 @@ class OptionRuns:
 
         candidate = self.numbers.candidate(key[0])
         try:
-            study, scheduler, prepared = self._ready.get(
+            prepared, scheduler, tables = self._ready.get(
                 str(key[0]), lambda: self._prepared(candidate, report_progress)
             )
         except PlacementError as error:
-            return (Impossible(str(error)),)
-        spec = study.scenario.simulation
+            return (NoSteadyState(str(error)),)
+        spec = prepared.scenario.simulation
         jobs = _run_jobs(self._bounds, candidate.option, candidate.load)
         warmup = spec.warmup if isinstance(spec.warmup, int) else None
         seen: list[ReplicationSummary] = []
@@ -213,8 +213,8 @@ class OptionRuns:
             report_progress(len(seen))
             options = RunOptions(jobs=jobs, warmup=warmup, replication=replication)
             watch = (lambda progress: report_progress(len(seen))) if jobs >= LONG else None
-            records = simulate_run(study.system, scheduler, prepared, options, watch)
-            seen.append(_summary_of(self.question, study, records))
+            records = simulate_run(prepared.system, scheduler, tables, options, watch)
+            seen.append(_summary_of(self.question, prepared, records))
             if seen[-1].overloaded:
                 break
         return tuple(seen)
@@ -224,15 +224,15 @@ class OptionRuns:
     ) -> tuple[PreparedSystem, Scheduler, SchedulerTables]:
         report_progress(0)
         question = self.question
-        study = question.study_of(candidate.option, candidate.load, self._cache)
-        (entry,) = study.scenario.schedulers
+        prepared = question.prepared_of(candidate.option, candidate.load, self._cache)
+        (entry,) = prepared.scenario.schedulers
         scheduler = get_scheduler(entry.name)
 
         def check() -> None:
             report_progress(0)
 
-        placement = place(study, check=check, quick=True) if scheduler.needs_placement else None
-        return study, *rehearsed(study.system, scheduler, placement, entry.options, check, QUICK_ROUNDS)
+        placement = place(prepared, check=check, quick=True) if scheduler.needs_placement else None
+        return prepared, *rehearsed(prepared.system, scheduler, placement, entry.options, check, QUICK_ROUNDS)
 
 
 def _numbers_of(question: PlanQuestion) -> CandidateNumbers:
@@ -240,8 +240,8 @@ def _numbers_of(question: PlanQuestion) -> CandidateNumbers:
     return CandidateNumbers(len(question.offers), len(question.schedulers), most)
 
 
-def _summary_of(question: PlanQuestion, study: PreparedSystem, records: Records) -> ReplicationSummary:
-    times, tally, system = records.completion_time_s, records.tally, study.system
+def _summary_of(question: PlanQuestion, prepared: PreparedSystem, records: Records) -> ReplicationSummary:
+    times, tally, system = records.completion_time_s, records.tally, prepared.system
     hits = []
     for target in question.targets:
         of = times[records.query == target.model]
@@ -292,19 +292,19 @@ class CandidateEvidence:
         return any(s.overloaded for s in self.summaries)
 
 
-def excluded_evidence(excluded: Excluded) -> CandidateEvidence:
+def excluded_evidence(excluded: ExcludedOption) -> CandidateEvidence:
     """Return the evidence of a candidate that a bound rules out."""
     return CandidateEvidence(verdict="misses", by=excluded.by, reason=excluded.reason)
 
 
 def with_look(question: PlanQuestion, evidence: CandidateEvidence, runs: Sequence[Run]) -> CandidateEvidence:
     """Return the evidence after one more look, by all replications so far."""
-    failed = next((r for r in runs if isinstance(r, Impossible)), None)
+    failed = next((r for r in runs if isinstance(r, NoSteadyState)), None)
     if failed is not None:
         return CandidateEvidence(
             looks=evidence.looks + 1, verdict="misses", by="no placement", reason=failed.reason.rstrip(".")
         )
-    seen = tuple(r for r in runs if not isinstance(r, Impossible))
+    seen = tuple(r for r in runs if not isinstance(r, NoSteadyState))
     after = replace(evidence, summaries=seen, looks=evidence.looks + 1, by="simulation")
     if after.overloaded:
         return replace(after, verdict="misses", reason="there is no steady state")
@@ -313,7 +313,7 @@ def with_look(question: PlanQuestion, evidence: CandidateEvidence, runs: Sequenc
     decision = of_all(each)
     hopeless = False
     if decision == "open" and after.looks >= EARLIEST:
-        more = replications_needed(counts, question.asked, question.alpha)
+        more = replications_needed(counts, question.thresholds, question.alpha)
         hopeless = more is None or more > FAR * question.spec.replications
     seem = decision == "open" and max(_used(question, counts)) <= 1
     reason = _reason(question, counts, each, decision)
@@ -337,15 +337,15 @@ def with_runs_long_enough(
 
 def _verdicts(question: PlanQuestion, counts: Sequence[Evidence], look: int) -> tuple[Verdict, ...]:
     looks = looks_within(question.spec.replications)
-    return verdicts(counts, question.asked, question.alpha, look, looks)
+    return verdicts(counts, question.thresholds, question.alpha, look, looks)
 
 
 def _used(question: PlanQuestion, counts: Sequence[Evidence]) -> list[float]:
     """Return the part that is used of what each target allows."""
-    return [t.planned("").used(_seen(each)) for t, each in zip(question.targets, counts, strict=True)]
+    return [t.planned("").used(_mean_seen(each)) for t, each in zip(question.targets, counts, strict=True)]
 
 
-def _seen(of: Evidence) -> float:
+def _mean_seen(of: Evidence) -> float:
     return of.mean if isinstance(of, Means) else of.share
 
 
@@ -397,7 +397,7 @@ def _reason(
     """Of the targets that make the decision, the one that is furthest from being kept."""
     used, deciding = _used(question, counts), [k for k, one in enumerate(each) if one == decision]
     worst = max(deciding, key=used.__getitem__)
-    target, value = question.targets[worst], _seen(counts[worst])
+    target, value = question.targets[worst], _mean_seen(counts[worst])
     text = target.text(question.scenario.labels[target.model])
     seen = (
         format_time(value, 4)
@@ -415,7 +415,7 @@ def needed(question: PlanQuestion, evidence: CandidateEvidence) -> int | None:
     counts = _counts_of(question.targets, evidence.summaries)
     if "open" not in _verdicts(question, counts, evidence.looks):
         return None  # it takes longer runs, not more
-    return replications_needed(counts, question.asked, question.alpha)
+    return replications_needed(counts, question.thresholds, question.alpha)
 
 
 def shares_of(question: PlanQuestion, evidence: CandidateEvidence) -> tuple[Estimate, ...]:

@@ -36,7 +36,7 @@ from nona.core.figures import (
 from nona.core.registry import ChartStyle
 from nona.core.tables import currency_sign, money, per_hour
 from nona.planning.report_plan import LEAST_USED, ErrorBudget, headroom_text, servers_text, tightest
-from nona.planning.report_plan_options import Bill, bills
+from nona.planning.report_plan_options import CostBreakdown, bills
 from nona.planning.results import PlanLoad, PlanOption, PlanReport, PlanWeek
 
 BUDGET = "error budget used (1 = all)"
@@ -175,7 +175,9 @@ def _label(name: str, line: int = LINE) -> str:
     return "<br>".join(text(part, line) for part in textwrap.wrap(name, line, break_on_hyphens=False))
 
 
-def _part(chart: go.Figure, report: PlanReport, chosen: Sequence[Bill], part: str, colour: str) -> None:
+def _part(
+    chart: go.Figure, report: PlanReport, chosen: Sequence[CostBreakdown], part: str, colour: str
+) -> None:
     amounts = [sum(c.per_hour for c in bill.costs if c.part == part) for bill in chosen]
     names, prices = [_label(bill.name) for bill in chosen], [money(a, report.currency) for a in amounts]
     add_bars(

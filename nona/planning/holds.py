@@ -16,7 +16,7 @@ from nona.planning.offers import Option, Target
 from nona.planning.plan import failures, headroom, loads_of
 from nona.planning.planner import PlanSearch, RunPool
 from nona.planning.question import PlanQuestion, entry_named, question_now, question_of
-from nona.planning.results import HeldTarget, HoldsReport, PlanFailure
+from nona.planning.results import HoldsReport, PlanFailure, TargetOutcome
 from nona.planning.servers import with_prices
 from nona.planning.written import option_row
 from nona.queries.simulation.collected import RELATIVE_ERROR
@@ -82,7 +82,7 @@ def holds(
 
     follow(0.0, 0.5)
     while left := planner.undecided(option):
-        planner.look(left)
+        planner.simulate_more(left)
     planner.best = option
     follow(0.5, 0.8, "More traffic: ")
     factor = headroom(planner, option)
@@ -103,7 +103,7 @@ def _question(
     return question, counts, priced
 
 
-def _targets(question: PlanQuestion, evidence: CandidateEvidence) -> tuple[HeldTarget, ...]:
+def _targets(question: PlanQuestion, evidence: CandidateEvidence) -> tuple[TargetOutcome, ...]:
     shares = shares_of(question, evidence) or (UNKNOWN,) * len(question.targets)
     return tuple(
         _target(question, target, share, verdict, evidence)
@@ -115,10 +115,10 @@ def _targets(question: PlanQuestion, evidence: CandidateEvidence) -> tuple[HeldT
 
 def _target(
     question: PlanQuestion, target: Target, share: Estimate, verdict: Verdict, evidence: CandidateEvidence
-) -> HeldTarget:
+) -> TargetOutcome:
     of_mean = target.share is None
-    time_s = share if of_mean else _time_s(target.model, target.asked, evidence.summaries)
-    return HeldTarget(
+    time_s = share if of_mean else _time_s(target.model, target.threshold, evidence.summaries)
+    return TargetOutcome(
         target=target.planned(question.scenario.labels[target.model]),
         share=UNKNOWN if of_mean else share,
         time_s=UNKNOWN if evidence.overloaded else time_s,

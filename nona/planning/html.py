@@ -24,7 +24,7 @@ MOST_ROWS = 200
 
 
 def plan_html(data: PlanOutcome) -> str:
-    """Return the report on a plan (:func:`nona.queries.study.outcome.plan_outcome`).
+    """Return the report on a plan (:func:`nona.queries.workflows.outcome.plan_outcome`).
 
     Equal data give equal bytes.
     """

@@ -51,15 +51,15 @@ from nona.queries.schedulers.sampling import NONA
 from nona.queries.schedulers.sampling_tables import build_tables
 from nona.queries.simulation.collected import ROUNDING, in_time
 from nona.queries.simulation.run import RunOptions, job_times
-from nona.queries.study.cache import StudyCache
-from nona.queries.study.placements import place
-from nona.queries.study.preparation import BatchMemoryError, check_counted
 from nona.queries.system import QueryClass, System
+from nona.queries.workflows.cache import PreparationCache
+from nona.queries.workflows.placements import place
+from nona.queries.workflows.preparation import BatchMemoryError, check_counted
 from nona.scenario.plan import BatchOfferSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Excluded:
+class ExcludedOption:
     """Reason for which an option needs no simulation."""
 
     by: By
@@ -69,7 +69,7 @@ class Excluded:
 class Bounds:
     """Bounds for the options of a question, from one cluster that has one server of every offer."""
 
-    def __init__(self, question: PlanQuestion, cache: StudyCache | None = None) -> None:
+    def __init__(self, question: PlanQuestion, cache: PreparationCache | None = None) -> None:
         self.question = question
         self._systems: dict[BatchOfferSpec | None, System] = {}
         self._too_large: dict[BatchOfferSpec | None, str] = {}
@@ -77,14 +77,14 @@ class Bounds:
             if planned.batches not in self._systems and planned.batches not in self._too_large:
                 one = Option((1,) * len(question.offers), number)
                 try:
-                    study = question.study_of(one, cache=cache)
+                    prepared = question.prepared_of(one, cache=cache)
                 except BatchMemoryError as error:
                     self._too_large[planned.batches] = str(error).removesuffix(".")
                     if len(self._too_large) == len({w.batches for w in question.schedulers}):
                         raise  # all that are on offer
                     continue
-                check_counted(study)
-                self._systems[planned.batches] = study.system
+                check_counted(prepared)
+                self._systems[planned.batches] = prepared.system
         self.system: System = next(iter(self._systems.values()))
         self._systems |= dict.fromkeys(self._too_large, self.system)
         classes = len(self.system.class_names)
@@ -145,20 +145,22 @@ class Bounds:
         done = sum(q.rate * float((weights[:, None] * q.load_s[used]).min(axis=0).sum()) for q in queries)
         return self.background + done / float(weights @ counts[used])
 
-    def excluded(self, option: Option, load: int = MILLE) -> Excluded | None:
+    def excluded(self, option: Option, load: int = MILLE) -> ExcludedOption | None:
         """Find why an option misses at ``load`` thousandths of the traffic; ``None`` if it may keep."""
         used = np.flatnonzero(self.classes(option)).tolist()
         if (why := self._too_large.get(self.question.schedulers[option.scheduler].batches)) is not None:
-            return Excluded("memory", why)
+            return ExcludedOption("memory", why)
         excluded = self._memory(self.system_of(option), used) or self._idle(used)
         if excluded is not None:
             return excluded
         lowest = self.background + (self.load(option) - self.background) * load / MILLE
         if lowest >= 1:
-            return Excluded("load", f"the executors are loaded to at least {format_number(100 * lowest)} %")
+            return ExcludedOption(
+                "load", f"the executors are loaded to at least {format_number(100 * lowest)} %"
+            )
         return None
 
-    def _idle(self, used: Sequence[int]) -> Excluded | None:
+    def _idle(self, used: Sequence[int]) -> ExcludedOption | None:
         names = self.question.scenario.labels
         for target in self.question.targets:
             query = self.system.queries[target.model]
@@ -166,14 +168,14 @@ class Bounds:
                 query.tasks.dag.critical_path(query.tasks.compute_s[used].min(axis=0).tolist())[0]
             )
             if query.service_scv == 0 and chain_s > target.bound_s * (1 + ROUNDING):
-                return Excluded(
+                return ExcludedOption(
                     "idle",
                     f"{names[target.model]} takes at least {format_time(chain_s, 4)} of the "
                     f"{format_time(target.bound_s, 4)} even without queueing",
                 )
         return None
 
-    def _memory(self, system: System, used: Sequence[int]) -> Excluded | None:
+    def _memory(self, system: System, used: Sequence[int]) -> ExcludedOption | None:
         room = system.class_memory_bytes
         if room is None:
             return None
@@ -184,7 +186,9 @@ class Bounds:
                     "weights" if query.batching is None else "weights and activations of its largest batch"
                 )
                 size = format_size(query.weight_bytes)
-                return Excluded("memory", f"{name} has {size} of {content}, an executor {format_size(most)}")
+                return ExcludedOption(
+                    "memory", f"{name} has {size} of {content}, an executor {format_size(most)}"
+                )
         return None
 
 
@@ -314,7 +318,7 @@ class SeriesFactory:
         """One series for each growing offer and scheduler, the cheapest by prediction first."""
         question = self.question
         series = [
-            self.series(Option(question.stay, s), k)
+            self.series(Option(question.fixed_servers, s), k)
             for k in question.growing
             for s in range(len(question.schedulers))
         ]
@@ -328,7 +332,7 @@ class SeriesFactory:
         candidates = [
             (-self.prediction.margin(series.option(top)), series.cost, series.base, series)
             for series in self._pairs(most_cost)
-            if (top := self.below(series, most_cost)) > series.low
+            if (top := self.count_below(series, most_cost)) > series.low
         ]
         yield from (series for *_, series in sorted(candidates, key=lambda f: f[:3]))
 
@@ -354,7 +358,7 @@ class SeriesFactory:
         guess = min(most, guess + self._spare)
         return OfferSeries(base, offer, low, most, guess, self.question.cost(with_count(base, offer, guess)))
 
-    def below(self, series: OfferSeries, cost: float) -> int:
+    def count_below(self, series: OfferSeries, cost: float) -> int:
         """Return the largest count of a series that is cheaper than ``cost``; 0 where there is none."""
         if not math.isfinite(cost):
             return series.most
@@ -402,12 +406,12 @@ def simulated_guess(question: PlanQuestion, series: OfferSeries, check: Callable
     name, guess = question.schedulers[series.base.scheduler].scheduler.name, series.guess
     if name not in {"nona", *PLACED}:
         return guess
-    cache = StudyCache()
+    cache = PreparationCache()
     for _ in range(ROUNDS):
-        study = question.study_of(series.option(guess), cache=cache)
+        prepared = question.prepared_of(series.option(guess), cache=cache)
         try:
             placement = (
-                PLACED[name](study.system) if name in PLACED else place(study, check=check, quick=True)
+                PLACED[name](prepared.system) if name in PLACED else place(prepared, check=check, quick=True)
             )
         except PlacementError:  # the executors are overloaded
             return guess
@@ -425,12 +429,12 @@ def _run_keeps(
     question: PlanQuestion,
     series: OfferSeries,
     placement: Placement,
-    cache: StudyCache,
+    cache: PreparationCache,
     check: Callable[[], None],
     count: int,
 ) -> bool:
     check()
-    system = question.study_of(series.option(count), cache=cache).system
+    system = question.prepared_of(series.option(count), cache=cache).system
     try:
         check_feasible(system, placement.class_shares)
     except PlacementError:

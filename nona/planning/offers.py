@@ -57,7 +57,7 @@ class Target:
         return Target(model, None, bound_s)
 
     @property
-    def asked(self) -> float:
+    def threshold(self) -> float:
         """What is compared with what is seen: the share, or the bound of the mean."""
         return self.bound_s if self.share is None else self.share
 

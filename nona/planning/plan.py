@@ -30,8 +30,8 @@ from nona.planning.results import (
     PlanWeek,
 )
 from nona.planning.week import WeekProfile, schedule_hours
-from nona.queries.study.facts import about
-from nona.queries.study.preparation import PreparedSystem
+from nona.queries.workflows.facts import provenance_of
+from nona.queries.workflows.preparation import PreparedSystem
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
 
@@ -159,7 +159,7 @@ def judged(planner: PlanSearch, candidates: Sequence[PlanCandidate]) -> list[Can
         ]
         if not left:
             return [planner.known[t] for t in candidates]
-        planner.look(left)
+        planner.simulate_more(left)
 
 
 def _most_runs(planner: PlanSearch) -> int:
@@ -210,7 +210,7 @@ def failures(planner: PlanSearch, option: Option) -> tuple[PlanFailure, ...]:
     return tuple(rows)
 
 
-class Present:
+class PresentCluster:
     """The cluster as it is, judged as an option is."""
 
     def __init__(self, planner: PlanSearch, asked: Scenario) -> None:
@@ -229,18 +229,18 @@ class Present:
         """Return the row under the first scheduler that keeps; without one under the best by verdict."""
         rows = []
         for option in self._options:
-            rows.append(planning_written.option_row(self.planner, option, self._known(option)))
+            rows.append(planning_written.option_row(self.planner, option, self._evidence(option)))
             if rows[-1].verdict == "keeps":
                 break
         return min(rows, key=lambda row: ("keeps", "open", "misses").index(row.verdict))
 
-    def _known(self, option: Option) -> CandidateEvidence:
+    def _evidence(self, option: Option) -> CandidateEvidence:
         """Return the evidence of the search if this is one of its options, else that of own runs."""
         own = same_option(self._whole.question, self.planner.question, option)
         if own is not None and own in self._whole.asked and not self._whole.undecided(own):
             return self._whole.judged(own)
         while left := self.planner.undecided(option, _most_runs(self.planner)):
-            self.planner.look(left)
+            self.planner.simulate_more(left)
         return self.planner.judged(option)
 
 
@@ -363,7 +363,7 @@ def plan(
         begin("present", present.planner)
         written.present = present.judged()
     if planner.best is None or not further:
-        return written.report(planning_written.Further(ranges=ranges))
+        return written.report(planning_written.ExtraResults(ranges=ranges))
     begin("headroom")
     factor = headroom(planner, planner.best)
     begin("failures")
@@ -373,7 +373,7 @@ def plan(
         begin("week")
         week = _week_of(planner, planner.best, question.profile)
     loads = loads_of(planner, planner.best)
-    return written.report(planning_written.Further(factor, loads, lost, week, ranges))
+    return written.report(planning_written.ExtraResults(factor, loads, lost, week, ranges))
 
 
 RANGED = 32  # runs, at most, of an option with times that are off
@@ -410,16 +410,16 @@ def _scaled(planner: PlanSearch, off: PlanSearch, option: Option, count: int) ->
     return math.ceil(count * off.bounds.load(option) / planner.bounds.load(option))
 
 
-def _present(planner: PlanSearch, scenario: Scenario) -> Present | None:
+def _present(planner: PlanSearch, scenario: Scenario) -> PresentCluster | None:
     """Return the cluster as it is; ``None`` where it has no price, or is one of the options."""
     if planner.question.spec.group is not None:
         return None
     try:
-        return Present(planner, scenario)
+        return PresentCluster(planner, scenario)
     except ScenarioError:
         return None
 
 
-def plan_outcome(study: PreparedSystem, report: PlanReport, made_at: str) -> PlanOutcome:
+def plan_outcome(prepared: PreparedSystem, report: PlanReport, made_at: str) -> PlanOutcome:
     """Return a plan with its provenance."""
-    return PlanOutcome(about=about(study, made_at), report=report, models=study.scenario.labels)
+    return PlanOutcome(about=provenance_of(prepared, made_at), report=report, models=prepared.scenario.labels)

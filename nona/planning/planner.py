@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from nona.core.count_search import BESIDE, Search, smallest_count
 from nona.core.experiments import Key, Pool, RunListener, do_nothing, run_work
-from nona.core.points import Missing, PointCache
+from nona.core.points import MissingRuns, PointCache
 from nona.core.verdict import FIRST, looks_within, replications_at
 from nona.planning.candidates import (
     CandidateEvidence,
@@ -33,7 +33,7 @@ from nona.planning.offer_series import (
 )
 from nona.planning.offers import Option
 from nona.planning.question import MILLE, PlanQuestion, losses
-from nona.queries.study.cache import StudyCache
+from nona.queries.workflows.cache import PreparationCache
 
 RunPool = Pool[CandidateProgress, tuple[Run, ...]]
 OnProgress = Callable[[float, str], None]
@@ -76,7 +76,7 @@ class PlanSearch:
         self._left, self._now = 1.0, ""
         self.pool = pool
         self.begin = time.perf_counter()
-        self.bounds = Bounds(question, StudyCache())
+        self.bounds = Bounds(question, PreparationCache())
         self.prediction = TargetPrediction(self.bounds)
         self.series = SeriesFactory(self.bounds, self.prediction)
         self.pure = self.series.pure()
@@ -196,7 +196,7 @@ class PlanSearch:
             searches += self._start_searches(waiting, PARALLEL - len(searches))
             if not searches:
                 return
-            self.look(
+            self.simulate_more(
                 t for current in searches for t in self.undecided(current.series.option(current.wanted))
             )
             searches = [current for current in searches if self._continues(current)]
@@ -214,7 +214,7 @@ class PlanSearch:
         return searches
 
     def _start_search(self, series: OfferSeries) -> SeriesSearch | None:
-        top = self.series.below(series, self.cost_limit)
+        top = self.series.count_below(series, self.cost_limit)
         if series.low >= series.most:
             self._rule_out(series)
             self._finish(series, None)
@@ -222,14 +222,14 @@ class PlanSearch:
         if series.low:
             self._rule_out(series)
         start = max(series.low + 1, min(series.guess, top))
-        search = smallest_count(series.most, start, low=series.low, beside=self._beside(series))
+        search = smallest_count(series.most, start, low=series.low, beside=self._neighbours(series))
         current = SeriesSearch(
             series, search if self.question.spec.group is not None else self._confirm(series, search)
         )
         current.wanted = next(current.search)
         return current if self._needs_simulation(current) else None
 
-    def _beside(self, series: OfferSeries) -> int:
+    def _neighbours(self, series: OfferSeries) -> int:
         """Return how many counts on both sides of an answer are judged, if the scheduler sees queues."""
         question = self.question
         drawn = question.schedulers[series.base.scheduler].scheduler.name in DRAWN
@@ -248,7 +248,7 @@ class PlanSearch:
     def _rule_out(self, series: OfferSeries) -> None:
         option = series.option(min(series.low, series.most))
         excluded = self.bounds.excluded(option)
-        if excluded is not None and series.base.counts == self.question.stay:
+        if excluded is not None and series.base.counts == self.question.fixed_servers:
             self.known[PlanCandidate(option, MILLE)] = excluded_evidence(excluded)
             self.asked.add(option)
 
@@ -294,7 +294,7 @@ class PlanSearch:
         looks = looks_within(most or self.question.spec.replications)
         return evidence.verdict != "open" or evidence.hopeless or evidence.looks >= looks
 
-    def look(self, candidates: Iterable[PlanCandidate]) -> None:
+    def simulate_more(self, candidates: Iterable[PlanCandidate]) -> None:
         """Simulate more replications of each candidate, all in parallel."""
         chosen = list(dict.fromkeys(candidates))
         for first in chosen[:1]:
@@ -310,9 +310,9 @@ class PlanSearch:
             )
             self._report(self.text(candidate))
 
-    def _simulate(self, missing: Sequence[Missing[PlanCandidate]]) -> list[tuple[Run, ...]]:
+    def _simulate(self, missing: Sequence[MissingRuns[PlanCandidate]]) -> list[tuple[Run, ...]]:
         """Quarters of four replications, all in parallel."""
-        numbers = [self.work.numbers.number(m.at) for m in missing]
+        numbers = [self.work.numbers.number(m.point) for m in missing]
         parts = [range(m.first // FIRST, (m.first + m.count) // FIRST) for m in missing]
         keys: list[Key] = [(n, part) for n, of in zip(numbers, parts, strict=True) for part in of]
         shares: dict[Key, float] = {}

@@ -14,9 +14,9 @@ from nona.planning.results import PlanOption
 from nona.planning.servers import alike, expanded, group_offer, offers_of, servers_now, with_prices
 from nona.planning.week import WeekProfile, is_table, profile_of_trace, read_profile
 from nona.queries.schedulers.registry import get_scheduler
-from nona.queries.study.cache import StudyCache
-from nona.queries.study.preparation import PreparedSystem, Times, prepare, with_times_off
 from nona.queries.sweeps.numbers import LOAD, number_named
+from nona.queries.workflows.cache import PreparationCache
+from nona.queries.workflows.preparation import PreparedSystem, Times, prepare, with_times_off
 from nona.scenario.lookup import Sources
 from nona.scenario.plan import BatchOfferSpec, PlanSpec, Survival, TargetSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec
@@ -54,7 +54,7 @@ class PlanQuestion:
     targets: tuple[Target, ...]
     offers: tuple[Offer, ...]
     schedulers: tuple[PlannedScheduler, ...]
-    stay: tuple[int, ...]
+    fixed_servers: tuple[int, ...]
     growing: tuple[int, ...]
     profile: WeekProfile | None = None
     times: Times = "stated"
@@ -70,9 +70,9 @@ class PlanQuestion:
         return 1 - self.spec.confidence
 
     @property
-    def asked(self) -> tuple[float, ...]:
+    def thresholds(self) -> tuple[float, ...]:
         """The share, or the mean, that each target asks for."""
-        return tuple(t.asked for t in self.targets)
+        return tuple(t.threshold for t in self.targets)
 
     def cost(self, option: Option) -> float:
         """Price per hour of an option's servers."""
@@ -96,12 +96,14 @@ class PlanQuestion:
                 "plan": None,
             }
         )
-        return changed if load == MILLE else number_named(changed, LOAD).set(changed, load / MILLE)
+        return changed if load == MILLE else number_named(changed, LOAD).with_value(changed, load / MILLE)
 
-    def study_of(self, option: Option, load: int = MILLE, cache: StudyCache | None = None) -> PreparedSystem:
+    def prepared_of(
+        self, option: Option, load: int = MILLE, cache: PreparationCache | None = None
+    ) -> PreparedSystem:
         """Prepare that scenario, with times as the question takes them."""
-        study = prepare(self.scenario_of(option, load), self.sources, cache)
-        return study if self.times == "stated" else with_times_off(study, self.times)
+        prepared = prepare(self.scenario_of(option, load), self.sources, cache)
+        return prepared if self.times == "stated" else with_times_off(prepared, self.times)
 
 
 def _batched(scenario: Scenario, batches: BatchOfferSpec | None) -> Scenario:
@@ -124,7 +126,7 @@ def question_of(scenario: Scenario, sources: Sources) -> PlanQuestion:
     _check_names(scenario, spec)
     _check_racks(scenario, spec)
     profile = _profile(scenario, spec, sources)
-    at_peak = scenario if profile is None else number_named(scenario, LOAD).set(scenario, profile.peak)
+    at_peak = scenario if profile is None else number_named(scenario, LOAD).with_value(scenario, profile.peak)
     offers, stay, growing = _on_offer(scenario, spec)
     return PlanQuestion(
         scenario=at_peak,
@@ -133,7 +135,7 @@ def question_of(scenario: Scenario, sources: Sources) -> PlanQuestion:
         targets=_targets(scenario, spec),
         offers=offers,
         schedulers=tuple(PlannedScheduler(s, b) for s in spec.schedulers for b in spec.batches or (None,)),
-        stay=stay,
+        fixed_servers=stay,
         growing=growing,
         profile=profile,
     )
@@ -243,7 +245,7 @@ def question_now(question: PlanQuestion, asked: Scenario) -> tuple[PlanQuestion,
         if w.batches == question.schedulers[0].batches
     )
     stay, growing = (0,) * len(servers), tuple(range(len(servers)))
-    now = replace(question, offers=tuple(servers), schedulers=schedulers, stay=stay, growing=growing)
+    now = replace(question, offers=tuple(servers), schedulers=schedulers, fixed_servers=stay, growing=growing)
     return now, tuple(servers.values())
 
 
@@ -293,14 +295,14 @@ def with_first(scenario: Scenario, scheduler: NamedSpec) -> Scenario:
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class FailureCase:
     """A failure in words, and the rest of the option after it."""
 
     text: str
     rest: Option
 
 
-def losses(question: PlanQuestion, option: Option, of: Survival) -> tuple[Loss, ...]:
+def losses(question: PlanQuestion, option: Option, of: Survival) -> tuple[FailureCase, ...]:
     """Return the failures of one server or one rack; of several that differ only in size the largest.
 
     Servers stand in racks in the order of the offers, as the cluster of an option has them.
@@ -310,10 +312,13 @@ def losses(question: PlanQuestion, option: Option, of: Survival) -> tuple[Loss, 
     names = [offer.text for offer in question.offers]
     if of == "server":
         taken = [tuple(int(k == j) for j in range(len(names))) for k in option.used]
-        return tuple(Loss(f"one server of {names[t.index(1)]}", _without(option, t)) for t in taken)
+        return tuple(
+            FailureCase(f"one server of {names[t.index(1)]}", _without_parts(option, t)) for t in taken
+        )
     racks = question.scenario.cluster.network.racks
     return tuple(
-        Loss(_rack_text(names, t), _without(option, t)) for t in _racks(option, racks.size if racks else 0)
+        FailureCase(_rack_text(names, t), _without_parts(option, t))
+        for t in _racks(option, racks.size if racks else 0)
     )
 
 
@@ -343,6 +348,6 @@ def _rack_text(names: list[str], taken: tuple[int, ...]) -> str:
     return f"one rack of {kinds[0][1] if len(kinds) == 1 else ' + '.join(f'{n} × {k}' for n, k in kinds)}"
 
 
-def _without(option: Option, taken: tuple[int, ...]) -> Option:
+def _without_parts(option: Option, taken: tuple[int, ...]) -> Option:
     counts = tuple(n - t for n, t in zip(option.counts, taken, strict=True))
     return Option(counts, option.scheduler)

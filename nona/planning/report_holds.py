@@ -21,10 +21,10 @@ from nona.core.tables import (
 from nona.core.text import Finding, count_text, join_words
 from nona.core.units import format_number, format_time
 from nona.planning.report_plan import beyond_text, headroom_text, month_text, needed_text, servers_text
-from nona.planning.results import HeldTarget, HoldsReport, PlanOption
+from nona.planning.results import HoldsReport, PlanOption, TargetOutcome
 
 WORDS = {"keeps": "holds", "misses": "misses", "open": "open"}
-HELD: Table[HeldTarget] = Table(
+HELD: Table[TargetOutcome] = Table(
     "",
     (
         Column("model", lambda t: t.target.model),
@@ -50,10 +50,12 @@ def holds_finding(report: HoldsReport, today: date | None = None) -> Finding:
 
 def _tightest(report: HoldsReport) -> str:
     """Of the targets that make the verdict, the one furthest from being kept; else why there is none."""
-    estimated = [t for t in report.targets if t.verdict == report.option.verdict and _seen(t) is not None]
+    estimated = [
+        t for t in report.targets if t.verdict == report.option.verdict and _measured_value(t) is not None
+    ]
     if not estimated:
         return _reason(report.option) or "No run has ended yet."
-    tightest = max(estimated, key=lambda t: t.target.used(_seen(t) or 0.0))
+    tightest = max(estimated, key=lambda t: t.target.used(_measured_value(t) or 0.0))
     target, label = tightest.target, "Undecided" if tightest.verdict == "open" else "Tightest"
     bound, time = time_text(target.within_s), mean_text(tightest.time_s, format_time)
     if target.share is None:
@@ -66,7 +68,7 @@ def _tightest(report: HoldsReport) -> str:
     return f"{label}: {result}; {_budget(tightest)}."
 
 
-def _budget(held: HeldTarget) -> str:
+def _budget(held: TargetOutcome) -> str:
     """Return the part used of what a target allows, by which the tightest one is found; why it is open."""
     target = held.target
     used = target.used_of(held.time_s if target.share is None else held.share)
@@ -78,7 +80,7 @@ def _budget(held: HeldTarget) -> str:
     return f"{text}, and with its interval {low} to {high}: so it may exceed 100 %"
 
 
-def _seen(held: HeldTarget) -> float | None:
+def _measured_value(held: TargetOutcome) -> float | None:
     return held.time_s.mean if held.target.share is None else held.share.mean
 
 
@@ -94,7 +96,7 @@ def _borne(report: HoldsReport, today: date | None) -> str:
     """Up to which traffic it was seen to hold, from which to miss, and when growth passes that."""
     factor = report.headroom
     if factor is None:
-        return _so_far(report)
+        return _partial_text(report)
     if factor <= 0:
         return "Even a small part of the traffic was not shown to keep its targets."
     month = ""
@@ -107,7 +109,7 @@ def _borne(report: HoldsReport, today: date | None) -> str:
     return f"{until} {headroom_text(factor)} the traffic ({more})."
 
 
-def _so_far(report: HoldsReport) -> str:
+def _partial_text(report: HoldsReport) -> str:
     """Return what is known of more traffic so far, as of a check that was cancelled."""
     loads = [c for c in report.curve if c.factor != 1 and c.replications]
     known = [

@@ -114,11 +114,11 @@ LEAST_USED = 0.005  # of the error budget: a logarithmic axis has no place for 0
 class ErrorBudget:
     """Late jobs of a target over those that it allows, or its mean over the bound; above 1 it is missed.
 
-    ``seen`` is the share of the jobs in time, or the mean, ``estimate`` the used part with its interval.
+    ``observed`` is the share of the jobs in time, or the mean, ``estimate`` the used part with its interval.
     """
 
     target: PlanTarget
-    seen: Estimate
+    observed: Estimate
     estimate: Estimate
 
     @property
@@ -129,7 +129,7 @@ class ErrorBudget:
     @property
     def share(self) -> Estimate | None:
         """The share of the jobs in time; ``None`` where a mean is asked."""
-        return None if self.target.share is None else self.seen
+        return None if self.target.share is None else self.observed
 
     @property
     def text(self) -> str:
@@ -143,10 +143,12 @@ class ErrorBudget:
         """
         bound = time_text(self.target.within_s)
         if self.target.share is None:
-            return f"mean of {self.target.model} {mean_text(self.seen, time_text)} (target {bound})"
-        ends = self.seen.ci95
+            return f"mean of {self.target.model} {mean_text(self.observed, time_text)} (target {bound})"
+        ends = self.observed.ci95
         cut = None if ends is None else (max(ends[0], 0.0), min(ends[1], 1.0))
-        seen = mean_text(Estimate(mean=self.seen.mean, ci95=cut), partial(kept_text, goal=self.target.share))
+        seen = mean_text(
+            Estimate(mean=self.observed.mean, ci95=cut), partial(kept_text, goal=self.target.share)
+        )
         return f"{seen} of {self.target.model} within {bound} (target {100 * self.target.share:.6g} %)"
 
     @property
@@ -282,7 +284,9 @@ def _cheaper(report: PlanReport) -> str:
     if count:
         are = verb(report.cheaper_open)
         first = min((report.options[i] for i in report.cheaper_open), key=lambda o: o.cost_per_hour)
-        may = f"{servers_text(first.servers)} under {first.scheduler_text} may do, {_seen(report, first)}"
+        may = (
+            f"{servers_text(first.servers)} under {first.scheduler_text} may do, {_hits_text(report, first)}"
+        )
         decide = f" {needed_text(first)}" if first.needed else ""
         cheaper = count_text(count, "cheaper option")
         return f"{cheaper} {are} still open at {sure}: {may}; all others miss.{decide}"
@@ -337,7 +341,12 @@ def _counts(report: PlanReport, today: date | None) -> Finding:
     keeps = (
         ("seems" if one else "seem") + " to keep" if best.verdict == "open" else "keeps" if one else "keep"
     )
-    facts = [_seen(report, best), _one_fewer(report, best), _borne(report, answer, today), _survived(report)]
+    facts = [
+        _hits_text(report, best),
+        _one_fewer(report, best),
+        _borne(report, answer, today),
+        _survived(report),
+    ]
     lead = f"Under {best.scheduler_text}, {servers_text([best.grown])}{beside} {keeps} all targets{off}"
     rest = _needed(report, others)
     if report.complete and not others:
@@ -392,7 +401,7 @@ def _grown_count(option: PlanOption) -> int:
     return 0 if option.grown is None else option.grown.count
 
 
-def _seen(report: PlanReport, option: PlanOption) -> str:
+def _hits_text(report: PlanReport, option: PlanOption) -> str:
     used = tightest(report.targets, option.shares)
     return why_text(option) if used is None else used.text
 
@@ -406,7 +415,7 @@ def _one_fewer(report: PlanReport, best: PlanOption) -> str:
     if option is None:
         return ""
     may = f", open after {option.replications:,} runs: {fewer:,} may do" if option.verdict == "open" else ""
-    return f"with {fewer:,}: {_seen(report, option)}{may}"
+    return f"with {fewer:,}: {_hits_text(report, option)}{may}"
 
 
 def range_text(off: CountRange) -> str:

@@ -10,7 +10,18 @@ from typing import NamedTuple
 
 from nona.cluster.prices import Price, age_text
 from nona.core.document import Estimate
-from nona.core.tables import COUNT, KEPT, MONEY, SHARE, TIME, Column, FilledTable, Kind, Table, currency_sign
+from nona.core.tables import (
+    COUNT,
+    KEPT,
+    MONEY,
+    SHARE,
+    TIME,
+    Column,
+    FilledTable,
+    NumberKind,
+    Table,
+    currency_sign,
+)
 from nona.planning import report_plan as plan
 from nona.planning import results as planning
 from nona.planning.offers import gpu_text
@@ -19,18 +30,18 @@ OTHERS = 4  # options that keep, beside the answer
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class CostBreakdown:
     """An option by name, with the parts of its cost per hour."""
 
     name: str
     costs: tuple[planning.PlanCost, ...]
 
 
-def bills(report: planning.PlanReport, pinned: Sequence[int] = ()) -> list[Bill]:
+def bills(report: planning.PlanReport, pinned: Sequence[int] = ()) -> list[CostBreakdown]:
     """Return the answer, the next options that keep, and pinned ones, the cheapest first."""
     keeping = [i for i, o in enumerate(report.options) if o.verdict == "keeps"]
     chosen = sorted({*keeping[: OTHERS + 1], *pinned})
-    return [Bill(_name(o), _parts_of(report, o)) for o in (report.options[i] for i in chosen)]
+    return [CostBreakdown(_name(o), _parts_of(report, o)) for o in (report.options[i] for i in chosen)]
 
 
 def _name(option: planning.PlanOption) -> str:
@@ -74,7 +85,7 @@ class _Target(NamedTuple):
     place: int
 
     @property
-    def asked(self) -> planning.PlanTarget:
+    def target(self) -> planning.PlanTarget:
         return self.report.targets[self.place]
 
     @property
@@ -88,7 +99,7 @@ class _Target(NamedTuple):
         return max((f for f in factors if f < (self.missed_from or math.inf)), default=None)
 
     def _is_missed(self, load: planning.PlanLoad) -> bool:
-        ends = self.asked.used_of(load.shares[self.place]).ci95 if self.place < len(load.shares) else None
+        ends = self.target.used_of(load.shares[self.place]).ci95 if self.place < len(load.shares) else None
         return ends is not None and ends[0] > 1
 
     def _is_held(self, load: planning.PlanLoad) -> bool:
@@ -102,9 +113,9 @@ class _Target(NamedTuple):
 TARGETS = Table[_Target](
     "",
     (
-        Column("target", lambda r: r.asked.text),
-        Column("seen to hold up to", lambda r: r.held_up_to, Kind(plan.headroom_text)),
-        Column("seen to miss from", lambda r: r.missed_from, Kind(lambda f: plan.missed_text([f]))),
+        Column("target", lambda r: r.target.text),
+        Column("seen to hold up to", lambda r: r.held_up_to, NumberKind(plan.headroom_text)),
+        Column("seen to miss from", lambda r: r.missed_from, NumberKind(lambda f: plan.missed_text([f]))),
     ),
 )
 
@@ -131,7 +142,7 @@ class _Load(NamedTuple):
 CURVE = Table[_Load](
     "",
     (
-        Column("traffic", lambda r: r.load.factor, Kind("{:.3g}×".format)),
+        Column("traffic", lambda r: r.load.factor, NumberKind("{:.3g}×".format)),
         Column("verdict", lambda r: r.load.verdict),
         Column("error budget used", lambda r: r.used, interval=True),
         Column("p99 of the slowest", lambda r: _slowest_s(r.load.models), TIME),
@@ -280,7 +291,7 @@ OPTIONS = Table[_Option](
         Column("tightest target", lambda r: r.budget.target.text if r.budget else None),
         Column("cost per million", lambda r: r.option.cost_per_million, MONEY),
         Column("busy", lambda r: r.option.utilization, SHARE),
-        Column("headroom", lambda r: r.option.headroom, Kind(plan.headroom_text)),
+        Column("headroom", lambda r: r.option.headroom, NumberKind(plan.headroom_text)),
         Column("runs", lambda r: r.option.replications, COUNT),
         Column("evidence", lambda r: r.option.by),
         Column("why", lambda r: plan.why_text(r.option), width=420),
@@ -302,7 +313,7 @@ def options(report: planning.PlanReport, places: Sequence[int] | None = None) ->
     rows = [_Option(report, k, *entry) for k, entry in enumerate(entries, start=first)]
     filled = OPTIONS.fill(rows if places is None else [rows[k] for k in places])
     filled = filled.renamed(PRICE, f"{currency_sign(report.currency)} {PRICE}")
-    return filled if any(option.batches for option in report.options) else filled.without("batches")
+    return filled if any(option.batches for option in report.options) else filled.without_columns("batches")
 
 
 MOST_ROWS = 40

@@ -305,7 +305,7 @@ class PlanOutcome(RunResult):
     ended_early_s: Figure = None
 
 
-class HeldTarget(Document):
+class TargetOutcome(Document):
     """A target on the cluster as it stands.
 
     ``share`` is that of the jobs within the bound; ``time_s`` the time within which as many of them are
@@ -330,7 +330,7 @@ class HoldsReport(Document):
     """
 
     option: PlanOption
-    targets: tuple[HeldTarget, ...]
+    targets: tuple[TargetOutcome, ...]
     headroom: Figure
     full_at: Figure = None
     growth: float

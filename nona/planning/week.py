@@ -94,7 +94,7 @@ def read_profile(data: bytes, name: str, rate: float) -> WeekProfile:
     Raises ``ScenarioError`` in one line with file and line number.
     """
     what = f"Profile {name!r}"
-    rows = CsvFile(data, what, lambda text: ScenarioError([text]), WEEK + 1).rows()
+    rows = CsvFile(data, what, lambda text: ScenarioError([text]), WEEK + 1).numbered_rows()
     head = [cell.strip(' "').lower() for cell in next(rows, (0, list[str]()))[1]]
     column = next((c for c in COLUMNS if c in head), None)
     if column is None:

@@ -32,7 +32,7 @@ SECONDS, GB = 3600.0, 1e9
 
 
 @dataclass(frozen=True, slots=True)
-class Further:
+class ExtraResults:
     """Results on the answer beside its verdict."""
 
     headroom: float | None = None
@@ -42,7 +42,7 @@ class Further:
     ranges: Mapping[SeriesKey, CountRange] = field(default_factory=dict)
 
 
-NOTHING = Further()
+NOTHING = ExtraResults()
 _PREDICTED = CandidateEvidence()  # of an option that was not looked at
 
 
@@ -54,7 +54,7 @@ class PlanReports:
         self._rows: dict[Option, tuple[CandidateEvidence, PlanOption]] = {}
         self.present: PlanOption | None = None
 
-    def report(self, further: Further = NOTHING) -> PlanReport:
+    def report(self, further: ExtraResults = NOTHING) -> PlanReport:
         """All that is known, options in order of cost; those only predicted are there too."""
         planner, question = self._planner, self._planner.question
         by_option = dict(planner.all_known())

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from nona.core.document import Document, Figure, ModelFacts, OffRange, RunResult, read_without
+from nona.core.document import Document, ErrorRange, Figure, ModelFacts, RunResult, read_without
 from nona.queries.placement.results import PlacementReport
 from nona.queries.results import Differences, SimulationReport
 
@@ -205,7 +205,7 @@ class SimulationOutcome(RunResult):
     slo_s: Slos
     predicted: Mapping[str, Figure]
     models: Mapping[str, ModelFacts]
-    off: Mapping[str, OffRange] = Field(default_factory=dict)
+    off: Mapping[str, ErrorRange] = Field(default_factory=dict)
     cautions: tuple[str, ...] = ()
     placement: PlacementReport | None
 

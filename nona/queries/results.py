@@ -9,10 +9,10 @@ from pydantic import Field, model_validator
 
 from nona.core.document import (
     Document,
+    ErrorRange,
     Estimate,
     Figure,
     Interval,
-    OffRange,
     Optional,
     Percentile,
     read_without,
@@ -267,7 +267,7 @@ class ComparedReport(SimulationReport):
 
     baseline: str | None
     differences: Mapping[str, Difference]
-    off: Mapping[str, OffRange] = Field(default_factory=dict)
+    off: Mapping[str, ErrorRange] = Field(default_factory=dict)
     advice: tuple[str, ...] = ()
 
 
@@ -313,7 +313,7 @@ class ByMeasure(Document, Generic[T]):
     compute: T
     network: T
 
-    def of(self, measure: Measure) -> T:
+    def value(self, measure: Measure) -> T:
         """Return the value for one measure."""
         every: dict[Measure, T] = {
             "jct_s": self.jct_s,

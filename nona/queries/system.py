@@ -1,6 +1,6 @@
 """The system: the workload on the cluster, in arrays. Placement, schedulers and simulation see this.
 
-It is made by :mod:`nona.queries.study` from a scenario, and knows nothing of files or catalogues.
+It is made by :mod:`nona.queries.workflows` from a scenario, and knows nothing of files or catalogues.
 """
 
 from __future__ import annotations
@@ -153,10 +153,10 @@ class BackgroundStream:
         """Return the share of a resource of this capacity that it takes."""
         return self.rate * self.mean / capacity
 
-    def beside(self, other: BackgroundStream) -> BackgroundStream:
+    def merged_with(self, other: BackgroundStream) -> BackgroundStream:
         """Both together: rates and moments add up.
 
-        >>> BackgroundStream(1.0, 1.0, 0.0).beside(BackgroundStream(1.0, 3.0, 0.0))
+        >>> BackgroundStream(1.0, 1.0, 0.0).merged_with(BackgroundStream(1.0, 3.0, 0.0))
         BackgroundStream(rate=2.0, mean=2.0, scv=0.25)
         """
         streams = [stream for stream in (self, other) if stream.rate * stream.mean]
@@ -186,7 +186,7 @@ def link_streams(
     own = [replace(background, rate=background.rate * (of / capacity[core])) for of in capacity]
     sent = messages or [NO_BACKGROUND] * len(own)
     return tuple(
-        (("link",) if number == core else ("link", name), of.beside(others))
+        (("link",) if number == core else ("link", name), of.merged_with(others))
         for number, (name, of, others) in enumerate(zip(names, own, sent, strict=True))
     )
 

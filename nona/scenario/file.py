@@ -111,16 +111,16 @@ def without_gone(data: object) -> object:
     {'plan': {'hit': 0.9}}
     """
     for place in _GONE:
-        data = _without(data, place)
+        data = _without_key(data, place)
     return data
 
 
-def _without(data: object, place: Sequence[str]) -> object:
+def _without_key(data: object, place: Sequence[str]) -> object:
     first, *rest = place
     if not isinstance(data, Mapping) or first not in data:
         return data
     if rest:
-        return {**data, first: _without(data[first], rest)}
+        return {**data, first: _without_key(data[first], rest)}
     return {key: value for key, value in data.items() if key != first}
 
 

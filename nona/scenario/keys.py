@@ -11,7 +11,7 @@ from pathlib import Path
 from nona.core.tables import between_marks
 from nona.core.text import query_words
 from nona.scenario.values import ScenarioPart
-from nona.scenario.words import Words, fields_of, parts
+from nona.scenario.words import FieldWords, fields_of, parts
 
 
 def keys_text() -> str:
@@ -21,7 +21,7 @@ def keys_text() -> str:
         places.setdefault(part, place)
     return "\n".join(
         f"### {f'`{place}`' if place else 'The whole file'}\n\n{(part.__doc__ or '').splitlines()[0]}\n\n"
-        "| key | on pages | meaning | default |\n|---|---|---|---|\n" + "".join(_rows(part))
+        "| key | on pages | meaning | default |\n|---|---|---|---|\n" + "".join(_field_rows(part))
         for part, place in places.items()
     )
 
@@ -44,14 +44,14 @@ from the ESG paper, not confirmed.']
     return [line for line in lines if wanted and all(word in line.casefold() for word in wanted)]
 
 
-def _rows(part: type[ScenarioPart]) -> list[str]:
+def _field_rows(part: type[ScenarioPart]) -> list[str]:
     return [
         f"| `{name}` | {wording.title} | {_meaning(wording)} | {wording.default_text} |\n"
         for name, wording in fields_of(part).items()
     ]
 
 
-def _meaning(wording: Words) -> str:
+def _meaning(wording: FieldWords) -> str:
     choices = {value: text for value, text in wording.choices.items() if isinstance(value, str)}
     values = "; ".join(f"`{v}`" if text.casefold() == v else f"`{v}`: {text}" for v, text in choices.items())
     bounds = wording.bounds_text[:1].upper() + wording.bounds_text[1:]

@@ -256,7 +256,7 @@ class Sources:
 
     base: Path | None = None
     confined: bool = False
-    held: Mapping[str, bytes] | None = field(default=None, hash=False)
+    in_memory: Mapping[str, bytes] | None = field(default=None, hash=False)
 
     def read(self, name: str) -> bytes:
         """Bytes of the file ``name``.
@@ -264,8 +264,8 @@ class Sources:
         Raises ``GraphError`` when it is missing, no regular file, too large, or outside ``base`` though
         confined.
         """
-        if self.held and name in self.held:
-            return self.held[name]
+        if self.in_memory and name in self.in_memory:
+            return self.in_memory[name]
         path = self._path(name)
         try:
             return read_model_file(path, f"File {name!r}")
@@ -287,7 +287,7 @@ class Sources:
         Raises ``GraphError`` when there is none, or it cannot be read.
         """
         if inline and name in inline:
-            return _held(inline[name], name)
+            return _inline_model(inline[name], name)
         if name in sample_names():
             return load_sample(name)
         if PurePath(name).suffix == "":
@@ -306,7 +306,7 @@ class Sources:
     def missing(self, place: str, name: str) -> list[str]:
         """One line if the file ``name``, which stands at ``place`` in a scenario, is not here."""
         try:
-            if (self.held and name in self.held) or self._path(name).is_file():
+            if (self.in_memory and name in self.in_memory) or self._path(name).is_file():
                 return []
         except GraphError as error:
             return [f"{place}: {error}"]
@@ -322,7 +322,7 @@ class Sources:
     def _path(self, name: str) -> Path:
         pure = PurePath(name)
         if self.base is None:
-            if self.held is not None:
+            if self.in_memory is not None:
                 raise GraphError(f"File {name!r}: the bundle does not contain it; pack it again.")
             raise GraphError(f"File {name!r}: no files belong to this scenario; use a sample's name.")
         if self.confined and (len(pure.parts) != 1 or name in {"", ".", ".."} or "\\" in name):
@@ -330,7 +330,7 @@ class Sources:
         return self.base / pure
 
 
-def _held(document: Mapping[str, object], name: str) -> ModelGraph:
+def _inline_model(document: Mapping[str, object], name: str) -> ModelGraph:
     """Return a model inside a scenario; a large one is read in a child process with limits, as a file is."""
     parts = (document.get(part) for part in ("nodes", "links", "edges"))
     if sum(len(part) for part in parts if isinstance(part, Sized)) <= SMALL:

@@ -73,14 +73,14 @@ _BUNDLE = Archive(
 )
 
 
-class Opened(NamedTuple):
+class OpenedScenario(NamedTuple):
     """A scenario, and where its files are."""
 
     scenario: Scenario
     sources: Sources
 
 
-def open_scenario(path: Path) -> Opened:
+def open_scenario(path: Path) -> OpenedScenario:
     """Return the scenario in the file or bundle at ``path``; its files lie beside it or inside.
 
     Raises ``ScenarioError`` with all that is wrong at once, names that stand for nothing and missing files
@@ -89,18 +89,20 @@ def open_scenario(path: Path) -> Opened:
     return open_bytes(read_scenario_bytes(path), str(path), Sources(path.parent))
 
 
-def open_bytes(data: bytes, name: str, sources: Sources, files_may_be_missing: bool = False) -> Opened:
+def open_bytes(
+    data: bytes, name: str, sources: Sources, files_may_be_missing: bool = False
+) -> OpenedScenario:
     """Return the scenario that ``data`` holds, text or bundle; ``sources`` has the files that a text names.
 
     With ``files_may_be_missing`` they are only reported where there are other problems as well.
     """
     if is_bundle(data):
         members = read_bundle(data)
-        data, sources = members.pop(SCENARIO), Sources(held=members)
+        data, sources = members.pop(SCENARIO), Sources(in_memory=members)
         check = known_names(sources, files_may_be_missing=False)
-        return Opened(written_scenario(load_yaml(scenario_text(data, name)), check), sources)
+        return OpenedScenario(written_scenario(load_yaml(scenario_text(data, name)), check), sources)
     text = scenario_text(data, name)
-    return Opened(parse_scenario(text, known_names(sources, files_may_be_missing)), sources)
+    return OpenedScenario(parse_scenario(text, known_names(sources, files_may_be_missing)), sources)
 
 
 def known_names(sources: Sources, files_may_be_missing: bool = True) -> Check:

@@ -51,7 +51,7 @@ def offer_entry(value: object) -> object:
         return value
     what, priced, price = value.partition("=")
     gpu, sliced, mig = what.replace("/", ":", 1).partition(":")
-    return {"gpu": gpu.strip()} | _after(sliced, "mig", mig) | _after(priced, "price", price)
+    return {"gpu": gpu.strip()} | _signed_entry(sliced, "mig", mig) | _signed_entry(priced, "price", price)
 
 
 def _batch_entry(value: object) -> object:
@@ -65,7 +65,7 @@ def _batch_entry(value: object) -> object:
     if not isinstance(value, str):
         return value
     size, delayed, delay = value.partition(":")
-    return {"size": size.strip()} | _after(delayed, "delay", delay)
+    return {"size": size.strip()} | _signed_entry(delayed, "delay", delay)
 
 
 def _batch_entries(value: object) -> object:
@@ -75,7 +75,7 @@ def _batch_entries(value: object) -> object:
     return [part for each in value for part in (each.split(",") if isinstance(each, str) else [each])]
 
 
-def _after(sign: str, key: str, text: str) -> dict[str, str]:
+def _signed_entry(sign: str, key: str, text: str) -> dict[str, str]:
     """Return the entry after a sign; an empty text after it stays, to be refused."""
     return {key: text.strip()} if sign else {}
 

@@ -164,8 +164,8 @@ class ConfigurationsSpec(ScenarioPart):
         return self
 
 
-def _asking(name: str) -> tuple[str, Any]:
-    return "mode", lambda: [mode.name for mode in SHARING_MODES.values() if name in mode.asks]
+def _policy_field(name: str) -> tuple[str, Any]:
+    return "mode", lambda: [mode.name for mode in SHARING_MODES.values() if name in mode.requires]
 
 
 class SharingSpec(ScenarioPart):
@@ -186,21 +186,21 @@ class SharingSpec(ScenarioPart):
         2.0,
         "Time to create a slice",
         "Seconds to create a slice of another size while its place is idle. Assumed.",
-        when=_asking("reconfiguration"),
+        when=_policy_field("reconfiguration"),
     )
     oversubscription: Annotated[float, Field(ge=1, le=48)] = field(
         1.0,
         "Oversubscription",
         "How many times the GPU's threads may be allocated. 1: the caps fit, so that nobody is slowed down; "
         "above 1 clients slow each other down.",
-        when=_asking("oversubscription"),
+        when=_policy_field("oversubscription"),
     )
     interference: Annotated[float, Field(ge=1, le=100)] = field(
         1.0,
         "Interference",
         "Factor on the clients' demand when they slow each other down; 1: as for equal networks on an A100. "
         "Assumed for different networks.",
-        when=_asking("interference"),
+        when=_policy_field("interference"),
     )
     clients: int = field(48, "Clients", "MPS clients of a GPU at most. 48: NVIDIA's limit.", ge=1, le=48)
 

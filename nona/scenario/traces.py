@@ -53,7 +53,7 @@ def numbered_rows(data: bytes, filename: str, lists: bool = False) -> Iterator[t
     """
     if data[:99].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
         return _json_rows(data, filename, lists)
-    return CsvFile(data, f"Trace {filename!r}", SimulationError, MOST_ARRIVALS + 1).rows()
+    return CsvFile(data, f"Trace {filename!r}", SimulationError, MOST_ARRIVALS + 1).numbered_rows()
 
 
 _MOONCAKE = frozenset({"timestamp", "input_length", "output_length", "hash_ids"})
@@ -436,7 +436,7 @@ def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
         if spec.divided:
             window = _window_of(spec, times)
             group = f"{len(times)} {window.start_s:g} {window.length_s:g}"  # not its name: files are renamed
-            times = _inside(
+            times = _within_window(
                 _part(scenario, index, read),
                 window,
                 (*scenario.labels, *scenario.language_labels)[index],
@@ -473,7 +473,7 @@ def _part(scenario: Scenario, index: int, read: ReadTrace) -> Floats:
     return times[(drawn >= low) & (drawn < low + row.arrivals.share)]
 
 
-def _inside(times: Floats, window: TraceWindow, label: str, spec: ArrivalsSpec) -> Floats:
+def _within_window(times: Floats, window: TraceWindow, label: str, spec: ArrivalsSpec) -> Floats:
     """Return the instants in the window, from its start."""
     inside = times[(times >= window.start_s) & (times < window.start_s + window.length_s)] - window.start_s
     if not len(inside):

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from nona.cluster.hardware.cluster import MOST_EXECUTORS, ServerGroup
 from nona.cluster.hardware.device import Device, devices, user_devices
-from nona.core.errors import NonaError, instead
+from nona.core.errors import NonaError, suggestion
 from nona.core.family import families
 from nona.core.registry import Strategy, load
 from nona.scenario.lookup import Sources, is_config
@@ -147,7 +147,8 @@ def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
         gpu = mapping(group).get("gpu", ServerGroupSpec().gpu)
         place = f"cluster.servers[{i}]"
         if isinstance(gpu, str) and gpu not in by_name:
-            yield f"{place}.gpu: {gpu[:60]!r} is not a known device; {instead(gpu, by_name)}, or define it."
+            known = suggestion(gpu, by_name)
+            yield f"{place}.gpu: {gpu[:60]!r} is not a known device; {known}, or define it."
             continue
         try:
             g = ServerGroupSpec.model_validate(group)
@@ -169,7 +170,7 @@ def _offers(data: Mapping[str, Any]) -> Iterator[str]:
     for i, offer in enumerate(entries(mapping(data.get("plan")).get("offers"))):
         gpu = mapping(offer_entry(offer)).get("gpu")
         if isinstance(gpu, str) and gpu not in choices:
-            yield f"plan.offers[{i}]: {gpu[:60]!r} is not a known device; {instead(gpu, choices)}."
+            yield f"plan.offers[{i}]: {gpu[:60]!r} is not a known device; {suggestion(gpu, choices)}."
 
 
 def _samples(data: Mapping[str, Any]) -> Iterator[str]:
@@ -177,7 +178,7 @@ def _samples(data: Mapping[str, Any]) -> Iterator[str]:
         if PurePath(model.name).suffix == "":
             yield (
                 f"{model.place}: {model.name[:60]!r} is no sample and has no file extension; "
-                f"{instead(model.name, sample_names())}, or name a file."
+                f"{suggestion(model.name, sample_names())}, or name a file."
             )
 
 

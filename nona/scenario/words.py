@@ -20,7 +20,7 @@ _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class FieldWords:
     """The words of a field: of :func:`nona.scenario.values.field`, and of its type.
 
     ``kind`` is what a value is: a type, or the class of a part, of its own or as the entries of a list or
@@ -97,10 +97,10 @@ class Words:
         return f"{value:,}" if isinstance(value, int) else f"{value:,.12g}"
 
 
-def inside(text: str) -> str:
+def lower_first(text: str) -> str:
     """Return a title or sentence as it stands inside another one.
 
-    >>> inside("Keep alive"), inside("SLO factor")
+    >>> lower_first("Keep alive"), lower_first("SLO factor")
     ('keep alive', 'SLO factor')
     """
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]
@@ -118,7 +118,7 @@ def path_of(place: str | Place) -> tuple[str | int, ...]:
     return tuple(int(step) if step.isdigit() else step for step in steps)
 
 
-def words(place: str | Place, whole: type[ScenarioPart] = Scenario) -> Words:
+def words(place: str | Place, whole: type[ScenarioPart] = Scenario) -> FieldWords:
     """Return the words of the field at a place; numbers and names of entries are passed over.
 
     >>> words("workload[0].slo").title, words(("serverless", "containers", "warm")).bounds_text
@@ -127,7 +127,7 @@ def words(place: str | Place, whole: type[ScenarioPart] = Scenario) -> Words:
     Raises ``KeyError`` when there is no such field.
     """
     part: type = whole
-    wording: Words | None = None
+    wording: FieldWords | None = None
     entered = False  # the list or mapping that was last named
     for step in path_of(place):
         if wording is not None and wording.several and not entered:
@@ -172,7 +172,7 @@ def title_of(place: str | Place) -> str:
 
 
 @cache
-def fields_of(part: type[ScenarioPart]) -> Mapping[str, Words]:
+def fields_of(part: type[ScenarioPart]) -> Mapping[str, FieldWords]:
     """Return the fields of a part in their order."""
     return {name: _words(info) for name, info in part.model_fields.items()}
 
@@ -185,7 +185,7 @@ def parts(part: type[ScenarioPart] = Scenario, place: str = "") -> Iterator[tupl
             yield from parts(wording.kind, f"{place}.{name}".lstrip(".") + "[]" * wording.several)
 
 
-def _words(info: FieldInfo) -> Words:
+def _words(info: FieldInfo) -> FieldWords:
     extra: Any = info.json_schema_extra or {}
     kind, marks, optional = _unfolded(info.annotation, info.metadata)
     several = get_origin(kind) in (tuple, dict)
@@ -196,7 +196,7 @@ def _words(info: FieldInfo) -> Words:
     kind = str if names else get_origin(kind) or kind
     bounds = {key: getattr(mark, key) for mark in marks for key in _BOUNDS if hasattr(mark, key)}
     dimension = next((m.dimension for m in marks if isinstance(m, QuantityField)), None)
-    return Words(
+    return FieldWords(
         title=info.title or "",
         about=info.description or "",
         default=... if info.is_required() else info.get_default(call_default_factory=True),

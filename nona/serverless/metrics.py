@@ -117,7 +117,7 @@ def call_cost(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
     Where instances stand: what those of the application cost in the window, in equal parts for its
     measured calls; nothing for other calls.
     """
-    calls, standing = records.calls, occupation.stood(system, records)
+    calls, standing = records.calls, occupation.instance_cost(system, records)
     if standing is not None and records.instances is not None:
         number = len(system.applications)
         total = np.bincount(records.instances.application, weights=standing.cost, minlength=number)
@@ -154,7 +154,7 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
         None if lives is None or not system.memory else occupation.memory_use(system.memory, records, lives)
     )
     everything = _calls(records, cost, hit, calls.measured)
-    inside = _inside(records)
+    inside = _in_window(records)
     batches, length_s = int(inside.sum()), sums.end_s - sums.start_s
     entry = np.array([[s in app.entries for s in range(_widest(system))] for app in system.applications])
     inner = inside & ~entry[of.application, of.stage]
@@ -355,7 +355,7 @@ def _transfers(records: Sequence[ServerlessRecords]) -> serverless.TransferOutco
     means, waits = [], []
     for run, of in zip(used, records, strict=True):
         seconds = of.batches.transfer_s
-        which = _inside(of) & run.complete & ~np.isnan(run.alone_s)
+        which = _in_window(of) & run.complete & ~np.isnan(run.alone_s)
         means.append(float(seconds[which].mean()) if which.any() else np.nan)
         waits.append(float((seconds - run.alone_s)[which].mean()) if which.any() else np.nan)
     shares = np.mean([run.busy_s / of.stopped_s for run, of in zip(used, records, strict=True)], axis=0)
@@ -369,7 +369,7 @@ def _transfers(records: Sequence[ServerlessRecords]) -> serverless.TransferOutco
     )
 
 
-def _inside(records: ServerlessRecords) -> Bools:
+def _in_window(records: ServerlessRecords) -> Bools:
     at_s, sums = records.batches.dispatched_s, records.sums
     return np.asarray((at_s >= sums.start_s) & (at_s <= sums.end_s))
 

@@ -96,7 +96,7 @@ def hourly_usd(system: ServerlessSystem, of: Leases) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Stood:
+class InstanceCost:
     """Cost of instances in the measured window.
 
     ``cost`` (k,): US dollars of each for the time that it stood; ``busy`` (k,): those of them for the time
@@ -107,7 +107,7 @@ class Stood:
     busy: Floats
 
 
-def stood(system: ServerlessSystem, records: ServerlessRecords) -> Stood | None:
+def instance_cost(system: ServerlessSystem, records: ServerlessRecords) -> InstanceCost | None:
     """Work out the cost of a run's instances in the window; ``None`` where none stand."""
     standing, of, sums = records.instances, records.batches, records.sums
     if standing is None:
@@ -117,7 +117,7 @@ def stood(system: ServerlessSystem, records: ServerlessRecords) -> Stood | None:
     window = sums.start_s, sums.end_s
     served_s = overlap_s(of.dispatched_s, ended_or_stopped(of.ended_s, records.stopped_s), *window)
     busy_s = np.bincount(standing.of_batch, weights=served_s, minlength=len(per_s))
-    return Stood(cost=per_s * overlap_s(rows.from_s, rows.to_s, *window), busy=per_s * busy_s)
+    return InstanceCost(cost=per_s * overlap_s(rows.from_s, rows.to_s, *window), busy=per_s * busy_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class StandingMeasures:
 
 def standing_measures(system: ServerlessSystem, records: ServerlessRecords) -> StandingMeasures | None:
     """Measure the instances of a run; ``None`` where none stand."""
-    cost, of, sums = stood(system, records), records.instances, records.sums
+    cost, of, sums = instance_cost(system, records), records.instances, records.sums
     if cost is None or of is None:
         return None
     rows, length_s = leases(records), sums.end_s - sums.start_s

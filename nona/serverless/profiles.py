@@ -68,7 +68,7 @@ def read_profile(data: bytes, what: str = "Profile") -> tuple[ProfileRow, ...]:
     if names == list(_PARVAGPU):
         rows = _read(lines, what, _parvagpu)
     elif len(names) == 1 and len(names[0].split()) == 5:
-        rows = _read(_chain(first, lines), what, _infless)
+        rows = _read(_with_first(first, lines), what, _infless)
     else:
         header = _header(names, what)
         rows = _read(lines, what, lambda cells, where: _own(header, cells, where))
@@ -93,22 +93,22 @@ def rows_of(rows: tuple[ProfileRow, ...], name: str, what: str = "Profile") -> t
     return tuple(row for row in own if row.percentile == nearest)
 
 
-Line = tuple[int, list[str]]
+NumberedLine = tuple[int, list[str]]
 
 
-def _lines(data: bytes, what: str) -> Iterator[Line]:
-    for line, cells in CsvFile(data, what, CostError, most_rows=MOST_ROWS, strict=True).rows():
+def _lines(data: bytes, what: str) -> Iterator[NumberedLine]:
+    for line, cells in CsvFile(data, what, CostError, most_rows=MOST_ROWS, strict=True).numbered_rows():
         if not cells[0].lstrip().startswith("#"):
             yield line, cells
 
 
-def _chain(first: Line, rest: Iterator[Line]) -> Iterator[Line]:
+def _with_first(first: NumberedLine, rest: Iterator[NumberedLine]) -> Iterator[NumberedLine]:
     yield first
     yield from rest
 
 
 def _read(
-    lines: Iterator[Line], what: str, read: Callable[[list[str], str], ProfileRow | None]
+    lines: Iterator[NumberedLine], what: str, read: Callable[[list[str], str], ProfileRow | None]
 ) -> tuple[ProfileRow, ...]:
     by_key: dict[tuple[object, ...], ProfileRow] = {}
     for line, cells in lines:
@@ -238,15 +238,15 @@ def profile_times(rows: Sequence[ProfileRow], space: ConfigurationSpace, parts: 
 def _time(nested: Mapping[float, Mapping[float, Curve]], c: BatchConfiguration) -> float:
     by_vcpus = {}
     for vcpus, by_size in nested.items():
-        by_vgpus = {vgpus: between(curve, c.batch) for vgpus, curve in by_size.items()}
-        by_vcpus[vcpus] = between(by_vgpus, c.vgpus)
-    return between(by_vcpus, c.vcpus)
+        by_vgpus = {vgpus: interpolated(curve, c.batch) for vgpus, curve in by_size.items()}
+        by_vcpus[vcpus] = interpolated(by_vgpus, c.vgpus)
+    return interpolated(by_vcpus, c.vcpus)
 
 
-def between(curve: Curve, size: float) -> float:
+def interpolated(curve: Curve, size: float) -> float:
     """Seconds at ``size``; infinite where it lies outside, or a neighbour has no time.
 
-    >>> round(between({1: 1.0, 4: 2.0}, 2), 6), between({1: 1.0}, 2), between({0: 3.0}, 2)
+    >>> round(interpolated({1: 1.0, 4: 2.0}, 2), 6), interpolated({1: 1.0}, 2), interpolated({0: 3.0}, 2)
     (1.414214, inf, 3.0)
     """
     finite = {x: s for x, s in curve.items() if s < math.inf}

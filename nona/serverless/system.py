@@ -1,6 +1,6 @@
 """The serverless system in arrays: applications, invokers, memory, network, calls.
 
-Made by :mod:`nona.serverless.study` from a scenario; search, policies and simulation see only this.
+Made by :mod:`nona.serverless.workflows` from a scenario; search, policies and simulation see only this.
 
 They depend on the system's seed and the replication alone, so every policy meets the same calls, and the
 first n of many calls are the n of few.

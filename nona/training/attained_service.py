@@ -34,7 +34,7 @@ class GittinsRank:
 
     Of sizes 10 and 1,000, a new job is likely to end soon, one that had 10 GPU-seconds is not.
 
-    >>> ranks = GittinsRank.of([1000, 10], 100.0)
+    >>> ranks = GittinsRank.from_sizes([1000, 10], 100.0)
     >>> ranks.rank(0.0) > ranks.rank(10.0), ranks.rank(1000.0)
     (True, 0.0)
 
@@ -45,7 +45,7 @@ class GittinsRank:
     step: float
 
     @classmethod
-    def of(cls, sizes: Iterable[float], step: float) -> GittinsRank:
+    def from_sizes(cls, sizes: Iterable[float], step: float) -> GittinsRank:
         """For sizes in any order."""
         order = tuple(sorted(sizes))
         if not order or step <= 0:

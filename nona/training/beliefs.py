@@ -13,7 +13,7 @@ import numpy as np
 from nona.core.arrays import Floats
 from nona.core.errors import SimulationError
 from nona.core.random_streams import RandomStreams
-from nona.training.pair_estimator import Completion, PairEstimates, reference_of
+from nona.training.pair_estimator import CompletionOptions, PairEstimates, reference_of
 from nona.training.system import TrainingJob, TrainingSystem
 
 
@@ -225,7 +225,7 @@ class EstimatedPairs:
             raise ValueError("estimator")
         self._types = system.cluster.types
         reference = reference_of(system.throughputs, self._types)
-        how = Completion(spec.rank, spec.ridge)
+        how = CompletionOptions(spec.rank, spec.ridge)
         self._estimates = PairEstimates(system.throughputs, reference, spec.profiled, how, streams)
         numbers = {m: i for i, m in enumerate(reference.models)}
         self._kind = np.array([numbers.get(j.model, -1) if j.workers == 1 else -1 for j in system.jobs])

@@ -14,7 +14,7 @@ from nona.core.random_streams import RandomStreams
 from nona.scenario.training import FailuresSpec
 from nona.training.checkpoints import best_interval, daly_s, failure_gaps, young_s
 from nona.training.moves import checkpoint_bytes, move_s
-from nona.training.question import CheckpointOutcome, Stretch
+from nona.training.question import CheckpointOutcome, JobInterval
 from nona.training.system import TrainingSystem
 
 _BLOCK = 32
@@ -28,8 +28,8 @@ class NodeFailures:
     failures.
 
     >>> failures = NodeFailures(1000.0, RandomStreams(3))
-    >>> times = failures.between("v100", 0, 0.0, 10_000.0)
-    >>> times == NodeFailures(1000.0, RandomStreams(3)).between("v100", 0, 0.0, 10_000.0), 2 < len(times) < 30
+    >>> times = failures.failure_times("v100", 0, 0.0, 10_000.0)
+    >>> times == NodeFailures(1000.0, RandomStreams(3)).failure_times("v100", 0, 0.0, 10_000.0), 2 < len(times) < 30
     (True, True)
     """
 
@@ -38,7 +38,7 @@ class NodeFailures:
     _times: dict[tuple[str, int], list[float]] = field(default_factory=dict)
     _generators: dict[tuple[str, int], np.random.Generator] = field(default_factory=dict)
 
-    def between(self, gpu: str, node: int, start_s: float, end_s: float) -> list[float]:
+    def failure_times(self, gpu: str, node: int, start_s: float, end_s: float) -> list[float]:
         """List the failure times (s) of a node between two instants."""
         key = (gpu, node)
         if key not in self._times:
@@ -239,7 +239,7 @@ class Disturbance:
         """Send a job over the network between regions: its next start takes so much longer."""
         self._states.setdefault(job, _State(JobTime())).sent_s += seconds
 
-    def run(self, stretch: Stretch) -> CheckpointOutcome | None:
+    def run(self, stretch: JobInterval) -> CheckpointOutcome | None:
         """Return how a stretch of a job ends under failures and checkpoints."""
         state = self._states.setdefault(stretch.job, _State(JobTime()))
         moved = stretch.moved_from is not None or stretch.paused
@@ -259,7 +259,7 @@ class Disturbance:
         state.progress = replace(checkpointed(state.progress), starting_s=left + state.moving_s)
         state.unsaved = state.sent_s = 0.0
 
-    def _advance(self, state: _State, stretch: Stretch) -> tuple[float, float]:
+    def _advance(self, state: _State, stretch: JobInterval) -> tuple[float, float]:
         how, steps, now = self._saving(stretch), 0.0, stretch.start_s
         edges = [(f, True) for f in self._strikes(stretch)]
         for edge, strikes in [*edges, (stretch.end_s, False)]:
@@ -289,7 +289,7 @@ class Disturbance:
         self.tally.checkpoint_s += state.progress.checkpoints_s - before.checkpoints_s
         self.tally.done += steps
 
-    def _saving(self, stretch: Stretch) -> Saving:
+    def _saving(self, stretch: JobInterval) -> Saving:
         if self._spec is None:
             return Saving(inf, 0.0, 0.0)
         nodes = max(1, len(set(stretch.nodes)))
@@ -298,12 +298,12 @@ class Disturbance:
             self._savings[nodes] = Saving(interval, self._spec.checkpoint, self._spec.restart)
         return self._savings[nodes]
 
-    def _strikes(self, stretch: Stretch) -> list[float]:
+    def _strikes(self, stretch: JobInterval) -> list[float]:
         if self._failures is None:
             return []
         times_s = [
             time
             for kind, node in sorted(set(stretch.nodes))
-            for time in self._failures.between(self._types[kind], node, stretch.start_s, stretch.end_s)
+            for time in self._failures.failure_times(self._types[kind], node, stretch.start_s, stretch.end_s)
         ]
         return sorted(times_s)

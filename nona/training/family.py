@@ -43,5 +43,5 @@ TRAINING = Family(
         Compiled("training", "nona.training.elastic.replications:make_ready", "nona/training/elastic"),
     ),
     keys=("training",),
-    unknown="nona.training.study.unknown:unknown_names",
+    unknown="nona.training.workflows.unknown:unknown_names",
 )

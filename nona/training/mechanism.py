@@ -25,7 +25,7 @@ class RateTable(Protocol):
     """True rates: (M, J) of jobs alone, and (J, 2) of pairs."""
 
     @property
-    def alone(self) -> Floats:
+    def isolated_rates(self) -> Floats:
         """Rates of jobs by themselves."""
 
     def pair(self, a: int, b: int) -> Floats:
@@ -37,7 +37,7 @@ class Ledger:
 
     def __init__(self, rates: RateTable, workers: Ints, round_s: float) -> None:
         self._rates, self._all_workers, self._half = rates, workers, round_s / 2
-        self._types = rates.alone.shape[1]
+        self._types = rates.isolated_rates.shape[1]
         self.type_s = np.zeros(self._types)  # W
         self._place([], np.empty((0, self._types)), {}, known=True)
 
@@ -62,7 +62,7 @@ class Ledger:
         self.rates = np.zeros((len(self.rows), self._types, 2))
         for r, row in enumerate(self.rows):
             if len(row) == 1:
-                self.rates[r, :, 0] = self._rates.alone[row[0]]
+                self.rates[r, :, 0] = self._rates.isolated_rates[row[0]]
             else:
                 self.rates[r] = self._rates.pair(*row)
         self.fits = self.rates[:, :, 0] > 0
@@ -107,7 +107,7 @@ class Ledger:
         return priorities
 
 
-class Chosen(NamedTuple):
+class AssignedRow(NamedTuple):
     """A row on a type; ``runs`` is false where it only blocks its GPUs (see ``RunOptions.replay``)."""
 
     row: int
@@ -124,7 +124,7 @@ def select(
     needs_share: bool = False,
     unknown_block: bool = False,
     held: Sequence[tuple[int, int]] = (),
-) -> list[Chosen]:
+) -> list[AssignedRow]:
     """Type by type in ``order``, rows by (π, δ, X) descending, ties by their place; each job runs once.
 
     A row is taken if none of its jobs is, the type can run it, and enough GPUs are ``free``. Rows without a
@@ -132,14 +132,14 @@ def select(
     their priority, where these are still free.
     """
     taken: set[int] = set()
-    chosen: list[Chosen] = []
+    chosen: list[AssignedRow] = []
     free = list(free)
     for row, kind in held:
         workers = int(ledger.workers[row])
         if workers <= free[kind] and ledger.fits[row, kind] and taken.isdisjoint(ledger.rows[row]):
             taken.update(ledger.rows[row])
             free[kind] -= workers
-            chosen.append(Chosen(row, kind, runs=True))
+            chosen.append(AssignedRow(row, kind, runs=True))
     place, deficit = np.arange(len(ledger.rows)), np.round(ledger.deficit, CLOCK_DECIMALS)
     for kind in order:
         left = free[kind]
@@ -156,7 +156,7 @@ def select(
                 continue
             taken.update(jobs)
             left -= workers
-            chosen.append(Chosen(row, kind, not unknown_block or bool(ledger.known[row])))
+            chosen.append(AssignedRow(row, kind, not unknown_block or bool(ledger.known[row])))
     return chosen
 
 
@@ -208,7 +208,7 @@ class TypedGpus:
         waiting.sort(key=lambda entry: -entry[1])
         nodes = self._by_node(free) if waiting else []
         for key, count in waiting:
-            if gpus := _apart(nodes, count) if apart else _together(nodes, count):
+            if gpus := _spread_gpus(nodes, count) if apart else _packed_gpus(nodes, count):
                 placed[key] = gpus
         return placed
 
@@ -219,7 +219,7 @@ class TypedGpus:
         return nodes
 
 
-def _together(nodes: list[list[int]], count: int) -> tuple[int, ...]:
+def _packed_gpus(nodes: list[list[int]], count: int) -> tuple[int, ...]:
     """Take GPUs of the tightest node with room; without one, of the emptiest nodes."""
     roomy = [n for n in nodes if len(n) >= count]
     if roomy:
@@ -231,7 +231,7 @@ def _together(nodes: list[list[int]], count: int) -> tuple[int, ...]:
     return tuple(sorted(gpus))
 
 
-def _apart(nodes: list[list[int]], count: int) -> tuple[int, ...]:
+def _spread_gpus(nodes: list[list[int]], count: int) -> tuple[int, ...]:
     """Take one GPU of each of the emptiest nodes; none where there are too few."""
     roomy = sorted((n for n in nodes if n), key=len, reverse=True)[:count]
     return tuple(sorted(gpu for n in roomy for gpu in _taken(n, 1))) if len(roomy) == count else ()

@@ -15,7 +15,7 @@ from nona.allocation.problem import Allocation, AllocationProblem
 from nona.core.arrays import Floats
 from nona.core.errors import SimulationError
 from nona.scenario.training import MovesSpec
-from nona.training.question import Stretch
+from nona.training.question import JobInterval
 from nona.training.system import TrainingJob
 
 BYTES = 4
@@ -91,7 +91,7 @@ _STARVED = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class MoveGain:
     """Within the horizon: normalised work that the new allocation gains, and what its moves lose."""
 
     gained: float
@@ -99,7 +99,7 @@ class Worth:
     feeds: bool
 
     @property
-    def take(self) -> bool:
+    def is_worthwhile(self) -> bool:
         """True where the new answer gains more than it loses, or gives time to a job that had none."""
         return self.feeds or self.gained > self.lost
 
@@ -115,13 +115,13 @@ def changed_share(old: Floats, new: Floats) -> Floats:
     return share
 
 
-def worth(
+def move_gain(
     old: tuple[Floats, Floats],
     new: tuple[Floats, Floats],
     normal: Floats,
     cost_s: Floats,
     horizon_s: float,
-) -> Worth:
+) -> MoveGain:
     """Compare two allocations of the same jobs within the horizon H.
 
     gained = H · Σ_i (thr'_i − thr_i)/n_i; lost = Σ_i c_i · d_i · T_i/n_i with d_i of :func:`changed_share`
@@ -133,8 +133,8 @@ def worth(
     ``normal``, ``cost_s``: (m,) n_i, steps/s that count as 1 (an equal share); (m,) c_i, seconds of a move.
 
     >>> before, after = (np.array([[1.0, 0.0]]), np.array([4.0])), (np.array([[0.0, 1.0]]), np.array([5.0]))
-    >>> w = worth(before, after, np.array([1.0]), np.array([60.0]), 360.0)
-    >>> w.gained, w.lost, w.take
+    >>> w = move_gain(before, after, np.array([1.0]), np.array([60.0]), 360.0)
+    >>> w.gained, w.lost, w.is_worthwhile
     (360.0, 300.0, True)
     """
     (old_time, before), (new_time, after) = old, new
@@ -144,7 +144,7 @@ def worth(
     able = normal > 0
     gained = horizon_s * (after - before)[able] / normal[able]
     feeds = bool((~had & (time > _STARVED)).any())
-    return Worth(float(gained.sum()), float((lost[able] / normal[able]).sum()), feeds)
+    return MoveGain(float(gained.sum()), float((lost[able] / normal[able]).sum()), feeds)
 
 
 _SLACK = 1e-6
@@ -190,14 +190,14 @@ class Charger:
             return new
         cost_s = np.array([self._move_s(self._numbers[name]) for name in problem.names])
         normal = problem.rates @ problem.gpus / problem.gpus.sum()
-        verdict = worth(_by_job(problem, old), _by_job(problem, new), normal, cost_s, self._horizon_s)
-        if verdict.take:
+        verdict = move_gain(_by_job(problem, old), _by_job(problem, new), normal, cost_s, self._horizon_s)
+        if verdict.is_worthwhile:
             return new
         self.declined += 1
         return old
 
 
-class Holder:
+class MoveBudget:
     """R ≥ c/ε: a move of c seconds is at most the share ε of the time until the next one.
 
     A row keeps its GPUs while it has a share there; then others wait at most c/ε longer.
@@ -208,7 +208,7 @@ class Holder:
         self._since: dict[int, float] = {}
         self._ran: dict[tuple[int, ...], int] = {}
 
-    def starts(self, stretch: Stretch) -> None:
+    def starts(self, stretch: JobInterval) -> None:
         """Record since when a job holds its GPUs."""
         if stretch.job not in self._since or stretch.moved_from is not None or stretch.paused:
             self._since[stretch.job] = stretch.start_s
@@ -217,7 +217,9 @@ class Holder:
         """Record the GPU type on which a row ran last."""
         self._ran[row] = kind
 
-    def held(self, rows: Sequence[tuple[int, ...]], shares: Floats, now_s: float) -> list[tuple[int, int]]:
+    def kept_rows(
+        self, rows: Sequence[tuple[int, ...]], shares: Floats, now_s: float
+    ) -> list[tuple[int, int]]:
         """(row, type) of rows that ran in the last round, have a share there, and owe for a move."""
         last, self._ran = self._ran, {}
         owing = []

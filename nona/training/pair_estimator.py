@@ -14,7 +14,7 @@ from nona.training.system import Throughputs
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class CompletionOptions:
     """Options of the completion: ``rank``, ``ridge`` μ, most ``sweeps``, and ``tolerance``.
 
     A sweep that changes the matrix by less than ``tolerance`` · entries in the Frobenius norm is the last.
@@ -27,7 +27,7 @@ class Completion:
     tolerance: float = 1e-6
 
 
-def completed(values: Floats, known: Bools, how: Completion, generator: np.random.Generator) -> Floats:
+def completed(values: Floats, known: Bools, how: CompletionOptions, generator: np.random.Generator) -> Floats:
     """Return the matrix U Vᵀ nearest to the known entries: min Σ_known (x − u·v)² + μ(‖U‖² + ‖V‖²).
 
     Alternating least squares from a Gaussian start: with V fixed every row of U solves r equations of its
@@ -38,7 +38,7 @@ def completed(values: Floats, known: Bools, how: Completion, generator: np.rando
     >>> x = np.outer([0.2, 0.5, 1.0], [0.9, 0.6, 0.3, 0.8])
     >>> known = np.ones(x.shape, dtype=bool)
     >>> known[2, 3] = False
-    >>> exact = Completion(rank=1, ridge=1e-9, tolerance=1e-12)
+    >>> exact = CompletionOptions(rank=1, ridge=1e-9, tolerance=1e-12)
     >>> bool(abs(completed(x, known, exact, np.random.default_rng(0)) - x).max() < 1e-6)
     True
     """
@@ -79,7 +79,7 @@ class Reference:
         """Return the column of the rates beside a partner on a type: gpu · q + partner."""
         return gpu * len(self.models) + partner
 
-    def without(self, model: int) -> Reference:
+    def without_model(self, model: int) -> Reference:
         """Return the reference without one of its models."""
         others = [i for i in range(len(self.models)) if i != model]
         columns = [self.column(j, b) for j in range(len(self.types)) for b in others]
@@ -123,7 +123,7 @@ def profiled(row: Floats, share: float, generator: np.random.Generator) -> Bools
 
 
 def matched(
-    row: Floats, known: Bools, reference: Reference, how: Completion, generator: np.random.Generator
+    row: Floats, known: Bools, reference: Reference, how: CompletionOptions, generator: np.random.Generator
 ) -> tuple[int, Floats]:
     """Return the reference model that a job with some measured entries is most like, and its completed row.
 
@@ -147,7 +147,7 @@ class PairEstimates:
     table: Throughputs
     reference: Reference
     share: float
-    how: Completion
+    how: CompletionOptions
     streams: RandomStreams
     matches: dict[str, int] = field(default_factory=dict)
     measured: set[frozenset[str]] = field(default_factory=set)

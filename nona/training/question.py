@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, AllocationProblem, Carried, EntityShare
+from nona.allocation.problem import Allocation, AllocationProblem, EntityShare, PreviousAllocation
 from nona.core.arrays import Bools, Floats, Ints
 from nona.training.mechanism import TypedGpus
-from nona.training.records import Held
+from nona.training.records import Lease
 from nona.training.state import JobArrays, Rates
 from nona.training.system import TrainingSystem
 
 
-class Stretch(NamedTuple):
+class JobInterval(NamedTuple):
     """A job's time on GPUs in one round: ``nodes`` are (type, node) of its GPUs; ``rate``: true steps/s."""
 
     job: int
@@ -59,13 +59,13 @@ class Hooks:
         """Return the allocation to follow; the last one is ``problem.carried``."""
         return new
 
-    def held(
+    def kept_rows(
         self, rows: Sequence[tuple[int, ...]], shares: Floats, now_s: float
     ) -> Sequence[tuple[int, int]]:
         """(row, type) that keep their GPUs in the round that begins; ``rows`` of jobs with their shares."""
         return ()
 
-    def run(self, stretch: Stretch) -> CheckpointOutcome | None:
+    def run(self, stretch: JobInterval) -> CheckpointOutcome | None:
         """Run the job for a stretch; ``None`` if it runs undisturbed."""
         return None
 
@@ -80,7 +80,7 @@ NO_HOOKS = Hooks()
 
 
 @dataclass
-class Pinned:
+class PinnedJobs:
     """Jobs that wait for their GPUs, in order of arrival, and those that hold some.
 
     A job takes the type that runs it fastest, among those with enough free GPUs; ties alphabetically.
@@ -91,24 +91,24 @@ class Pinned:
     rates: Rates
     boards: Sequence[TypedGpus]
     waiting: list[int] = field(default_factory=list)
-    holding: dict[int, Held] = field(default_factory=dict)
-    past: list[Held] = field(default_factory=list)
+    holding: dict[int, Lease] = field(default_factory=dict)
+    past: list[Lease] = field(default_factory=list)
 
     def arrive(self, job: int) -> None:
         """Add a job to the queue for GPUs of its own."""
         self.waiting.append(job)
 
-    def start(self, now: float) -> list[Held]:
+    def start(self, now: float) -> list[Lease]:
         """Give GPUs to those that wait, in order; one that does not fit lets later ones pass."""
         started = []
         for job in list(self.waiting):
-            if (stay := self._held(job, now)) is not None:
+            if (stay := self._place(job, now)) is not None:
                 self.waiting.remove(job)
                 self.holding[job] = stay
                 started.append(stay)
         return started
 
-    def end(self, now: float) -> list[Held]:
+    def end(self, now: float) -> list[Lease]:
         """Release the jobs that have ended by ``now`` (s), and return them."""
         done = [h for h in self.holding.values() if h.end_s <= now]
         for stay in done:
@@ -130,9 +130,9 @@ class Pinned:
         """The time at which the first of the jobs is done; infinite without any."""
         return min((h.end_s for h in self.holding.values()), default=np.inf)
 
-    def _held(self, job: int, now: float) -> Held | None:
+    def _place(self, job: int, now: float) -> Lease | None:
         what = self.system.jobs[job]
-        speed = self.rates.alone[job]
+        speed = self.rates.isolated_rates[job]
         for kind in np.argsort(-speed, kind="stable").tolist():
             if speed[kind] <= 0:
                 return None
@@ -141,14 +141,14 @@ class Pinned:
                 continue
             placed = board.place([(job, what.workers)], {}, taken, apart=what.kind == "inference")
             if placed:
-                return Held(job, kind, placed[job], now, now + what.steps)
+                return Lease(job, kind, placed[job], now, now + what.steps)
         return None
 
 
 NO_ENTITY = -1
 
 
-class Questioner:
+class ProblemBuilder:
     """Builds problems of one run; types without free GPUs are left out of them."""
 
     def __init__(self, system: TrainingSystem, rates: Rates, hooks: Hooks, replication: int) -> None:
@@ -167,7 +167,7 @@ class Questioner:
         """Return the problem, and (J,) which types it knows; ``gpus``: those that no job holds."""
         rows, kinds = np.asarray(jobs, np.int64), gpus > 0
         types = tuple(t for t, there in zip(self._system.cluster.types, kinds, strict=True) if there)
-        believed = self._hooks.believed(jobs, self._rates.alone[rows])[:, kinds]
+        believed = self._hooks.believed(jobs, self._rates.isolated_rates[rows])[:, kinds]
         pairs, pair_rates = self._pairs(jobs, kinds)
         prices = self._system.cluster.prices
         problem = AllocationProblem(
@@ -206,11 +206,11 @@ def _entities(system: TrainingSystem) -> tuple[EntityShare, ...]:
     return (*system.entities, *(EntityShare(name) for name in named))
 
 
-def _carried(answer: Allocation | None, jobs: Sequence[int], kinds: Bools) -> Carried | None:
+def _carried(answer: Allocation | None, jobs: Sequence[int], kinds: Bools) -> PreviousAllocation | None:
     """Return the last answer, given in job numbers over all types, in the problem's numbers."""
     if answer is None:
         return None
     place = {job: i for i, job in enumerate(jobs)}
     kept = [r for r, row in enumerate(answer.rows) if all(job in place for job in row)]
     rows = tuple(tuple(place[job] for job in answer.rows[r]) for r in kept)
-    return Carried(rows, answer.shares[kept][:, kinds])
+    return PreviousAllocation(rows, answer.shares[kept][:, kinds])

@@ -14,7 +14,7 @@ import numpy as np
 from nona.allocation.problem import Allocation
 from nona.core.arrays import Floats, Ints
 from nona.queries.simulation.records import Check
-from nona.training.mechanism import Chosen, Ledger
+from nona.training.mechanism import AssignedRow, Ledger
 from nona.training.state import JobArrays
 from nona.training.system import TrainingSystem
 
@@ -31,7 +31,7 @@ class PlacedJobs:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Lease:
     """An interactive or inference job on its GPUs of a type."""
 
     job: int
@@ -42,7 +42,7 @@ class Held:
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class PriorityRecord:
     """The ledger of a round whose priorities are kept: rows, X, τ, W, π, δ, and which (row, type) ran."""
 
     round: int
@@ -81,7 +81,7 @@ class TrainingRecords:
     arrival_s: Floats
     admitted_s: Floats
     completion_s: Floats
-    asked: Floats
+    requested_gpus: Floats
     done: Floats
     lost: Floats
     isolated_s: Floats
@@ -97,8 +97,8 @@ class TrainingRecords:
     running: Ints
     waiting: Ints
     placed: tuple[PlacedJobs, ...]
-    held: tuple[Held, ...]
-    weighed: tuple[Weighed, ...]
+    leases: tuple[Lease, ...]
+    weighed: tuple[PriorityRecord, ...]
     decision_s: Floats
     gaps: Floats
     warnings: tuple[str, ...]
@@ -130,14 +130,14 @@ class Spans:
     kind: Ints
     start_s: Floats
     end_s: Floats
-    at: Ints
+    start_index: Ints
     gpus: Ints
     placed: int
 
     @property
     def gpu_s(self) -> Floats:
         """(n,) GPU-seconds of each span; a pair counts once."""
-        gpu_s: Floats = np.diff(self.at) * (self.end_s - self.start_s)
+        gpu_s: Floats = np.diff(self.start_index) * (self.end_s - self.start_s)
         return gpu_s
 
     def of_jobs(self, values: Floats, jobs: int, *, split: bool) -> Floats:
@@ -150,7 +150,7 @@ class Spans:
 
 def spans_of(records: TrainingRecords) -> Spans:
     """Return the spans of a run: those of rounds in order, then those of jobs that hold their GPUs."""
-    placed, stays = records.placed, records.held
+    placed, stays = records.placed, records.leases
     rounds = np.array([p.round for p in placed], np.int64)
     places = [p.gpus for p in placed] + [h.gpus for h in stays]
     counts = list(map(len, places))
@@ -163,7 +163,7 @@ def spans_of(records: TrainingRecords) -> Spans:
         kind=np.array([p.kind for p in placed] + [h.kind for h in stays], np.int64),
         start_s=np.concatenate([records.round_start_s[rounds], np.array([h.start_s for h in stays], float)]),
         end_s=np.array([p.end_s for p in placed] + [h.end_s for h in stays], float),
-        at=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
+        start_index=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
         gpus=np.fromiter((g for gpus in places for g in gpus), np.int64, total),
         placed=len(placed),
     )
@@ -198,7 +198,7 @@ class RoundCollector:
         self._last: set[int] = set()  # jobs that ran in the last round
         self._placed: list[PlacedJobs] = []
         self._rounds: list[tuple[float, float, int, int]] = []
-        self._weighed: list[Weighed] = []
+        self._weighed: list[PriorityRecord] = []
         self._decision_s: list[float] = []
         self._gaps: list[float] = []
         self._warnings: dict[str, None] = {}
@@ -233,7 +233,7 @@ class RoundCollector:
         state: JobArrays,
         ledger: Ledger,
         priorities: Floats,
-        chosen: Sequence[Chosen],
+        chosen: Sequence[AssignedRow],
         running: Sequence[Running],
         active: Sequence[int],
     ) -> None:
@@ -264,7 +264,7 @@ class RoundCollector:
                 there = {job for r in rows for job in ledger.rows[r]}
                 state.present_s[list(there)] += seconds
 
-    def finished(self, state: JobArrays, holdings: Sequence[Held]) -> TrainingRecords:
+    def finished(self, state: JobArrays, holdings: Sequence[Lease]) -> TrainingRecords:
         """Return the records of the whole run."""
         rounds = np.array(self._rounds).reshape(-1, 4)
         return TrainingRecords(
@@ -277,7 +277,7 @@ class RoundCollector:
             running=rounds[:, 2].astype(np.int64),
             waiting=rounds[:, 3].astype(np.int64),
             placed=tuple(self._placed),
-            held=tuple(holdings),
+            leases=tuple(holdings),
             weighed=tuple(self._weighed),
             decision_s=np.array(self._decision_s),
             gaps=np.array(self._gaps),
@@ -286,8 +286,10 @@ class RoundCollector:
         )
 
 
-def _weighed(number: int, ledger: Ledger, priorities: Floats, chosen: Sequence[Chosen]) -> Weighed:
-    return Weighed(
+def _weighed(
+    number: int, ledger: Ledger, priorities: Floats, chosen: Sequence[AssignedRow]
+) -> PriorityRecord:
+    return PriorityRecord(
         round=number,
         rows=tuple(ledger.rows),
         shares=ledger.shares.copy(),
@@ -319,9 +321,9 @@ def run_checks(system: TrainingSystem, records: TrainingRecords) -> tuple[Check,
 
 def _steps(system: TrainingSystem, records: TrainingRecords) -> Check:
     complete = ~np.isnan(records.completion_s)
-    slack = TOLERANCE * records.asked
-    whole = np.abs(records.done - records.asked) <= slack
-    more = records.done > records.asked + slack
+    slack = TOLERANCE * records.requested_gpus
+    whole = np.abs(records.done - records.requested_gpus) <= slack
+    more = records.done > records.requested_gpus + slack
     wrong = np.flatnonzero(np.where(complete, ~whole, more))
     text = f"{int(complete.sum())} of {len(complete)} jobs complete; {len(wrong)} with other steps than asked"
     return Check("steps done = steps asked", not len(wrong), text)
@@ -342,7 +344,7 @@ def _most_at_once(place: Ints, start_s: Floats, end_s: Floats, amount: Floats, p
 def _capacity(system: TrainingSystem, spans: Spans) -> Check:
     types = system.cluster.types
     there = np.array([system.cluster.gpus[t] for t in types], float)
-    counts = np.diff(spans.at).astype(float)
+    counts = np.diff(spans.start_index).astype(float)
     most = _most_at_once(spans.kind, spans.start_s, spans.end_s, counts, len(types))
     text = ", ".join(f"{t} {m:.0f} of {n:.0f}" for t, m, n in zip(types, most, there, strict=True))
     return Check("allocation within capacity", bool((most <= there).all()), f"most GPUs at once: {text}")
@@ -351,7 +353,7 @@ def _capacity(system: TrainingSystem, spans: Spans) -> Check:
 def _gpus_once(system: TrainingSystem, spans: Spans) -> Check:
     types = system.cluster.types
     there = np.array([system.cluster.gpus[t] for t in types])
-    each = np.repeat(np.arange(len(spans.kind)), np.diff(spans.at))
+    each = np.repeat(np.arange(len(spans.kind)), np.diff(spans.start_index))
     kind = spans.kind[each]
     exist = bool((spans.gpus >= 0).all() and (spans.gpus < there[kind]).all())
     overlaps = _overlaps(kind * (int(there.max()) + 1) + spans.gpus, spans.start_s[each], spans.end_s[each])

@@ -161,7 +161,7 @@ class Regional:
             raise ValueError("regions")
         self._system, self._spec, self._rates = system, spec, rates
         self._move_s, self._delay = move_s, delay
-        self._whole: Floats = rates.alone.copy()
+        self._whole: Floats = rates.isolated_rates.copy()
         kinds = [_region_of(t) for t in system.cluster.types]
         self._gpus = np.array([system.cluster.gpus[t] for t in system.cluster.types], float)
         self._mask: dict[str, Bools] = {z: np.array([k == z for k in kinds]) for z in spec.groups}

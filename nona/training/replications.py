@@ -25,8 +25,8 @@ from nona.training.beliefs import ClaimedRates, EstimatedPairs
 from nona.training.disturbance import Disturbance
 from nona.training.mechanism import TypedGpus
 from nona.training.metrics import PolicyReplication, measure
-from nona.training.moves import Charger, Holder
-from nona.training.question import NO_HOOKS, CheckpointOutcome, Hooks, Pinned, Questioner, Stretch
+from nona.training.moves import Charger, MoveBudget
+from nona.training.question import NO_HOOKS, CheckpointOutcome, Hooks, JobInterval, PinnedJobs, ProblemBuilder
 from nona.training.records import TrainingRecords, run_checks
 from nona.training.regions import Regional
 from nona.training.results import ExtensionFindings, TrainingPolicyResult
@@ -46,12 +46,12 @@ class Extensions(Hooks):
         disturbs = system.moves or system.failures or system.regions
         self._disturbance = Disturbance(system, streams) if disturbs else None
         self._charger: Charger | None = None
-        self._holder: Holder | None = None
+        self._holder: MoveBudget | None = None
         if self._disturbance and (moves := system.moves) and moves.charge:
             numbers = {job.name: i for i, job in enumerate(system.jobs)}
             horizon_s = moves.horizon or system.reallocation_s
             self._charger = Charger(numbers, self._disturbance.move_s, horizon_s)
-            self._holder = Holder(self._disturbance.move_s, moves.overhead)
+            self._holder = MoveBudget(self._disturbance.move_s, moves.overhead)
         self._regions: Regional | None = None
         self._state: JobArrays | None = None
 
@@ -83,13 +83,13 @@ class Extensions(Hooks):
         """Return the new allocation, or the old one where the new one is not worth its moves."""
         return self._charger.choose(problem, new) if self._charger else new
 
-    def held(
+    def kept_rows(
         self, rows: Sequence[tuple[int, ...]], shares: Floats, now_s: float
     ) -> Sequence[tuple[int, int]]:
         """Under a charged policy a moved job keeps its GPUs until its move has paid."""
-        return self._holder.held(rows, shares, now_s) if self._holder else ()
+        return self._holder.kept_rows(rows, shares, now_s) if self._holder else ()
 
-    def run(self, stretch: Stretch) -> CheckpointOutcome | None:
+    def run(self, stretch: JobInterval) -> CheckpointOutcome | None:
         """Return how a stretch of a job ends; ``None`` where nothing disturbs it."""
         if self._holder:
             self._holder.starts(stretch)
@@ -174,8 +174,8 @@ class _Fluid:
         self.rates, self.state = Rates(system), JobArrays(system)
         self.gpus = np.array([system.cluster.gpus[t] for t in system.cluster.types], float)
         boards = [TypedGpus(system.cluster.nodes[t]) for t in system.cluster.types]
-        self.pinned = Pinned(system, self.rates, boards)
-        self.questions = Questioner(system, self.rates, NO_HOOKS, replication)
+        self.pinned = PinnedJobs(system, self.rates, boards)
+        self.questions = ProblemBuilder(system, self.rates, NO_HOOKS, replication)
         self.active: list[int] = []
         self.arrived = self.calls = 0
         self.answer: Allocation | None = None
@@ -233,7 +233,7 @@ class _Fluid:
             return speeds
         rows = np.array(self.active)
         workers = np.array([self.system.jobs[i].workers for i in self.active])
-        state.isolate(rows, (self.rates.alone[rows] * equal_shares(free, workers)).sum(axis=1))
+        state.isolate(rows, (self.rates.isolated_rates[rows] * equal_shares(free, workers)).sum(axis=1))
         problem, kinds = self.questions.problem(state, self.active, free, self.answer, self.calls)
         answer = self.allocate(problem)
         self.calls += 1
@@ -247,7 +247,7 @@ class _Fluid:
             if not share.any():
                 continue
             if len(row) == 1:
-                speeds[row[0]] += share @ self.rates.alone[self.active[row[0]]]
+                speeds[row[0]] += share @ self.rates.isolated_rates[self.active[row[0]]]
             else:
                 both = self.rates.pair(self.active[row[0]], self.active[row[1]])
                 speeds[list(row)] += share @ both

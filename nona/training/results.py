@@ -232,7 +232,7 @@ class TrainingReport(Report[TrainingPolicyResult, TrainingSetting]):
     """The report on jobs in rounds."""
 
 
-class Stay(Document):
+class GpuInterval(Document):
     """A job on GPUs of one type from ``start_s`` to ``end_s``; consecutive rounds there are one stay.
 
     ``jobs`` has two numbers where two jobs share the GPUs; ``gpus`` are numbers within the type.
@@ -284,7 +284,7 @@ class TimeShares(Document):
 class PolicyTrace(Document):
     """One policy's first replication, round by round."""
 
-    stays: tuple[Stay, ...]
+    stays: tuple[GpuInterval, ...]
     rounds: tuple[RoundFacts, ...]
     received: tuple[TimeShares, ...]
 
@@ -309,7 +309,7 @@ class RunMoment(NamedTuple):
     goodput: float = 0.0
 
 
-class SoFar(Document):
+class PolicyProgress(Document):
     """A policy so far: a row of ``curve`` for each report, the latest last."""
 
     curve: tuple[RunMoment, ...] = ()
@@ -320,7 +320,7 @@ class LivePolicies(Document):
     """Policies in order, so far; ``focus``: the one whose GPUs are drawn."""
 
     order: tuple[str, ...]
-    policies: Mapping[str, SoFar]
+    policies: Mapping[str, PolicyProgress]
     focus: str
 
 
@@ -328,7 +328,7 @@ class TrainingLive(LivePolicies):
     """``stays`` are the latest ones of the policy ``focus``."""
 
     types: Mapping[str, int]
-    stays: tuple[Stay, ...]
+    stays: tuple[GpuInterval, ...]
 
 
 class AllocatedRow(Document):

@@ -18,9 +18,9 @@ from nona.allocation.equal_shares import equal_shares
 from nona.allocation.problem import Allocation, AllocationPolicy
 from nona.core.arrays import Bools, Floats
 from nona.core.options import Options
-from nona.training.mechanism import Chosen, Ledger, TypedGpus, select
-from nona.training.question import NO_HOOKS, Hooks, Pinned, Questioner, Stretch
-from nona.training.records import Held, RoundCollector, Running, TrainingRecords
+from nona.training.mechanism import AssignedRow, Ledger, TypedGpus, select
+from nona.training.question import NO_HOOKS, Hooks, JobInterval, PinnedJobs, ProblemBuilder
+from nona.training.records import Lease, RoundCollector, Running, TrainingRecords
 from nona.training.state import JobArrays, Rates
 from nona.training.system import TrainingSystem
 
@@ -86,8 +86,8 @@ class TrainingRounds:
         hooks.begin(self.rates, self.state)
         self.workers = np.array([j.workers for j in system.jobs], np.int64)
         self.ledger = Ledger(self.rates, self.workers, system.round_s)
-        self.questions = Questioner(system, self.rates, hooks, run.replication)
-        self.pinned = Pinned(system, self.rates, self.boards)
+        self.questions = ProblemBuilder(system, self.rates, hooks, run.replication)
+        self.pinned = PinnedJobs(system, self.rates, self.boards)
         self.records = RoundCollector(system, policy.name, run.trace_rounds)
         self.active: list[int] = []
         self.arrived = 0
@@ -100,7 +100,7 @@ class TrainingRounds:
 
     def _order(self) -> list[int]:
         """Types, fastest first by the mean over jobs; shuffled in each round if the policy sees no types."""
-        speed = self.rates.alone.sum(axis=0)
+        speed = self.rates.isolated_rates.sum(axis=0)
         order = sorted(range(len(speed)), key=lambda j: (-speed[j], j))
         if not self.policy.heterogeneous:
             self.shuffle.shuffle(order)
@@ -119,13 +119,13 @@ class TrainingRounds:
             self._order(),
             needs_share=self.policy.needs_share,
             unknown_block=self.run.replay,
-            held=self.hooks.held(self.ledger.rows, self.ledger.shares, self.state.now),
+            held=self.hooks.kept_rows(self.ledger.rows, self.ledger.shares, self.state.now),
         )
         running = self._placed(chosen)
         self.records.round(self.state, self.ledger, priorities, chosen, running, self.active)
         return running
 
-    def _placed(self, chosen: list[Chosen]) -> list[Running]:
+    def _placed(self, chosen: list[AssignedRow]) -> list[Running]:
         running = []
         for kind, board in enumerate(self.boards):
             here = [c for c in chosen if c.kind == kind and c.runs]
@@ -136,7 +136,7 @@ class TrainingRounds:
             running += [self._started(keyed[jobs], jobs, gpus[jobs]) for jobs, _ in sizes]
         return running
 
-    def _started(self, choice: Chosen, jobs: tuple[int, ...], gpus: tuple[int, ...]) -> Running:
+    def _started(self, choice: AssignedRow, jobs: tuple[int, ...], gpus: tuple[int, ...]) -> Running:
         start, board = self.state.now, self.boards[choice.kind]
         if not self._disturbed:
             done = tuple(self._steps(choice, place, job) for place, job in enumerate(jobs))
@@ -151,7 +151,7 @@ class TrainingRounds:
             remaining = float(self.state.remaining[job])
             end = start + self.system.round_s
             outcome = self.hooks.run(
-                Stretch(job, choice.kind, nodes, start, end, rate, remaining, moved, paused)
+                JobInterval(job, choice.kind, nodes, start, end, rate, remaining, moved, paused)
             )
             if outcome is None:
                 steps.append(self._steps(choice, place, job))
@@ -163,7 +163,7 @@ class TrainingRounds:
                 lost.append(outcome.lost_steps)
         return Running(choice.row, jobs, choice.kind, gpus, start, max(ends), tuple(steps), tuple(lost))
 
-    def _steps(self, choice: Chosen, place: int, job: int) -> float:
+    def _steps(self, choice: AssignedRow, place: int, job: int) -> float:
         """Return a job's steps in an undisturbed round; whole ones in a replay."""
         whole = float(self.ledger.rates[choice.row, choice.kind, place]) * self.system.round_s
         return min(math.floor(whole) if self.run.replay else whole, float(self.state.remaining[job]))
@@ -209,14 +209,14 @@ class RoundLoop(TrainingRounds):
             running = self.next_round()
             self._report(running)
         self.state.settle(np.arange(len(self.system.jobs)))
-        return self.records.finished(self.state, self._held())
+        return self.records.finished(self.state, self._open_leases())
 
     def _measured(self) -> Bools:
         """Return, for each job that metrics count, whether it is complete."""
         first, last = self.system.window
         return np.isfinite(self.state.completion_s[first : last + 1])
 
-    def _held(self) -> list[Held]:
+    def _open_leases(self) -> list[Lease]:
         """All stays of jobs that hold GPUs; those that still do are cut off now."""
         state = self.state
         open_ones = [replace(h, end_s=state.now) for h in self.pinned.holding.values()]
@@ -225,7 +225,7 @@ class RoundLoop(TrainingRounds):
             state.remaining[stay.job] -= stay.end_s - stay.start_s
         return [*self.pinned.past, *open_ones]
 
-    def _book_held(self, holding: Held) -> None:
+    def _book_held(self, holding: Lease) -> None:
         seconds = holding.end_s - holding.start_s
         self.state.busy_s[holding.job, holding.kind] += seconds
         self.state.booked_s[holding.kind] += seconds * len(holding.gpus)
@@ -282,7 +282,7 @@ class RoundLoop(TrainingRounds):
         self._leave(done)
 
     def _measure(self, row: Running) -> None:
-        rates = (self.rates.alone[row.jobs[0], row.kind], 0.0)
+        rates = (self.rates.isolated_rates[row.jobs[0], row.kind], 0.0)
         partner = None
         if len(row.jobs) == 2:
             rates, partner = tuple(self.rates.pair(*row.jobs)[row.kind]), row.jobs[1]
@@ -326,7 +326,7 @@ class RoundLoop(TrainingRounds):
         """
         free, rows = self.pinned.free(self.gpus), np.array(self.active)
         part = equal_shares(free, self.workers[rows])
-        self.state.isolate(rows, (self.rates.alone[rows] * part).sum(axis=1))
+        self.state.isolate(rows, (self.rates.isolated_rates[rows] * part).sum(axis=1))
         return free
 
     def _reset(self) -> None:
@@ -340,9 +340,9 @@ class RoundLoop(TrainingRounds):
         if not self.active:
             self.answer = None
             return
-        self._ask(since)
+        self._solve(since)
 
-    def _ask(self, since: float) -> None:
+    def _solve(self, since: float) -> None:
         state, jobs = self.state, list(self.active)
         free = self._isolate()
         if not free.any():

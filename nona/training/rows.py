@@ -146,7 +146,7 @@ class TextTable:
     """A table in CSV with a ``header``: neither blank rows nor comments (``#``), at most ``most`` rows."""
 
     def __init__(self, data: bytes, what: str, most: int) -> None:
-        rows = _file(data, what, most + 1).rows()
+        rows = _file(data, what, most + 1).numbered_rows()
         self.what, self._rows = what, ((n, row) for n, row in rows if not row[0].startswith("#"))
         self.header = [cell.strip() for cell in next(self._rows, (0, []))[1]]
 

@@ -11,7 +11,7 @@ from nona.training.system import TrainingSystem
 
 
 class Rates:
-    """``alone``: (M, J) steps/s of each job by itself; pairs of jobs by what they train.
+    """``isolated_rates``: (M, J) steps/s of each job by itself; pairs of jobs by what they train.
 
     Only training jobs share GPUs, and only with jobs of equal worker count.
     """
@@ -24,8 +24,8 @@ class Rates:
         by_kind = np.array(
             [[self._table.rate(t, model, sf) for t in self._types] for model, sf in self._kinds]
         )
-        self.alone: Floats = by_kind[self._kind]
-        self._whole, self._allowed = by_kind, np.ones(self.alone.shape, np.bool_)
+        self.isolated_rates: Floats = by_kind[self._kind]
+        self._whole, self._allowed = by_kind, np.ones(self.isolated_rates.shape, np.bool_)
         self._together: Floats | None = None
 
     def pairs(self, jobs: Sequence[int]) -> tuple[Ints, Floats]:
@@ -51,7 +51,7 @@ class Rates:
     def restrict(self, job: int, kinds: Bools) -> None:
         """From now on a job can run on these types only."""
         self._allowed[job] = kinds
-        self.alone[job] = np.where(kinds, self._whole[self._kind[job]], 0.0)
+        self.isolated_rates[job] = np.where(kinds, self._whole[self._kind[job]], 0.0)
 
     def _dense(self) -> Floats:
         count = len(self._kinds)

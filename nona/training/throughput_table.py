@@ -61,7 +61,7 @@ def read_throughputs(
     (7.5, {'a100': 'given'})
     """
     what = f"Table of throughputs {filename!r}"
-    table, rates = TextTable(data, what, MOST_ROWS), _Collected()
+    table, rates = TextTable(data, what, MOST_ROWS), _RateRows()
     if not table.header:
         raise ScenarioError([f"{what}: it is empty; give the header {','.join(SIMPLE)} and rows."])
     nothing = "no job can run by it; give at least one row with steps_per_s above 0."
@@ -76,7 +76,7 @@ def read_throughputs(
 
 
 @dataclass(slots=True)
-class _Collected:
+class _RateRows:
     """Rates from the rows of a table; ``seen`` has the line that gave each first.
 
     Entering a row answers whether it gives a rate by which a job can run by itself.
@@ -85,7 +85,7 @@ class _Collected:
     alone: dict[AloneKey, float] = field(default_factory=dict)
     spread: dict[AloneKey, float] = field(default_factory=dict)
     pairs: dict[PairKey, tuple[float, float]] = field(default_factory=dict)
-    seen: dict[tuple[str, ...], int] = field(default_factory=dict)
+    line_of: dict[tuple[str, ...], int] = field(default_factory=dict)
 
     def enter_simple(self, line: TableRow) -> bool | None:
         key = AloneKey(line.name("gpu"), line.name("model"), line.whole("workers", MOST_WORKERS))
@@ -122,7 +122,7 @@ class _Collected:
         """Return whether a row without problems is the first about ``key``; note a problem if it is not."""
         if line.wrong:
             return False
-        before = self.seen.setdefault(key, line.number)
+        before = self.line_of.setdefault(key, line.number)
         if before != line.number:
             line.add(f"line {before} is about {', '.join(key)[:80]} too; keep one of them.")
         return before == line.number

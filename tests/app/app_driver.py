@@ -105,7 +105,7 @@ def finish(at, kind, seconds=300):
     job = jobs().get(state_of(at).jobs[kind])
 
     def ended():
-        job.touch()
+        job.mark_watched()
         return not job.unfinished
 
     assert job is None or until(ended, seconds), f"{kind}: not done after {seconds:g} s; {job.text}"

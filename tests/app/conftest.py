@@ -12,7 +12,7 @@ from worker_threads import WorkerThread
 from nona.app.jobs import pool
 from nona.app.models.loading import IdleCollector
 from nona.app.session import state
-from nona.app.tasks import desk
+from nona.app.tasks import context
 from nona.scenario.file import scenario_from_mapping
 
 PROCESS, KILL = pool._spawn, pool.Worker.kill
@@ -64,7 +64,7 @@ def quick_work():
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pool, "_spawn", WorkerThread)
         patched.setattr(pool.Worker, "kill", lambda worker: worker.process.kill())
-        patched.setattr(desk, "MOST_PROCESSES", 1)
+        patched.setattr(context, "MOST_PROCESSES", 1)
         yield
 
 

@@ -7,26 +7,26 @@ from app_driver import APP, end_jobs, finish, go, job_of, new_session, said, sta
 from sizes import first
 
 from nona.app.jobs.registry import AppJob
-from nona.app.pages.demo import Tour, begin, can, press_key
-from nona.app.pages.demo_stories import MOST_STEPS, STORIES, DemoStep
+from nona.app.layout import frame
+from nona.app.layout.frame import facts
+from nona.app.pages.demo import DemoState, begin, can, press_key
+from nona.app.pages.demo_questions import MOST_STEPS, STORIES, DemoStep
 from nona.app.pages.home import QUESTIONS
 from nona.app.session.kept import is_choice
 from nona.app.session.opening import shipped
 from nona.app.session.state import AppState, Result
-from nona.app.shell import frame as shell
-from nona.app.shell.frame import facts
 from nona.app.store.contents import scenario_of
 from nona.app.widgets.fields import plain
 from nona.planning.results import PlanOutcome
 from nona.queries.report.findings import headline
-from nona.queries.study.shipped import PLANNED, stored_result
+from nona.queries.workflows.shipped import PLANNED, stored_result
 from nona.scenario.sample_files import shipped_scenario
 
 STEPS = [(s, step) for s in STORIES for step in s.steps]
 
 
 def tour(at):
-    found = state_of(at).choices.find(Tour)
+    found = state_of(at).choices.find(DemoState)
     assert found is not None
     return found
 
@@ -53,13 +53,13 @@ def test_stories_of_at_most_five_steps_without_numbers_in_their_texts_and_their_
         assert all(is_choice(key) for key, _ in step.choices)
         shipped(story.scenario, step.changes)
     last = len(STORIES) - 1
-    assert not can(Tour(AppState()), "back")
-    assert not can(Tour(AppState(), last, len(STORIES[last].steps) - 1), "next")
-    assert isinstance(Tour(AppState()).shown, DemoStep)
+    assert not can(DemoState(AppState()), "back")
+    assert not can(DemoState(AppState(), last, len(STORIES[last].steps) - 1), "next")
+    assert isinstance(DemoState(AppState()).shown, DemoStep)
     at = new_session()
     at.query_params["demo"] = "<b>"
     at.run()
-    assert tour(at).story == 0
+    assert tour(at).question_index == 0
     assert "demo" not in at.query_params
 
 
@@ -87,7 +87,7 @@ def test_every_step_opens_its_page(number):
     at.query_params["demo"] = str(number + 1)
     at.run()
     for index, step in enumerate(STORIES[number].steps):
-        assert (tour(at).story, tour(at).step) == (number, index)
+        assert (tour(at).question_index, tour(at).step) == (number, index)
         assert at.title[0].value.lower() in step.page
         assert step.text in [m.value.replace("\\", "") for m in at.markdown]
         assert not state_of(at).choices.complaints.get("demo-error")
@@ -96,7 +96,7 @@ def test_every_step_opens_its_page(number):
         if can(tour(at), "next"):
             press(at, "next")
     press(at, "leave")
-    assert state_of(at).choices.find(Tour) is None
+    assert state_of(at).choices.find(DemoState) is None
 
 
 def test_the_plan_of_the_demo_ships_whole_and_is_of_its_scenario():
@@ -210,7 +210,7 @@ def test_a_late_key_moves_nothing_and_leads_back_to_the_step_that_is_shown():
     state.go_to = ""
     for told in ("next 5.1", "back 5.1", "leave 5.1"):  # pressed before the browser had drawn the second step
         press_key(state, told)
-        found = state.choices.find(Tour)
+        found = state.choices.find(DemoState)
         assert found.place == "5.2"
         assert state.go_to == pages[1] != pages[0], "Streamlit would draw the page it was pressed on"
     press_key(state, "back 5.2")
@@ -219,12 +219,12 @@ def test_a_late_key_moves_nothing_and_leads_back_to_the_step_that_is_shown():
 
 def test_the_page_that_was_chosen_is_asked_for_until_it_runs(monkeypatch):
     asked: list[str] = []
-    monkeypatch.setattr(shell.st, "switch_page", lambda page, query_params: asked.append(page))
+    monkeypatch.setattr(frame.st, "switch_page", lambda page, query_params: asked.append(page))
     state = AppState(go_to="pages/scenario.py")
     for running in ("simulation", "simulation", "scenario"):
-        shell.follow(state, running)  # an event of the page before came in between
+        frame.follow(state, running)  # an event of the page before came in between
     assert asked == ["pages/scenario.py"] * 2
-    shell.follow(state, "simulation")
+    frame.follow(state, "simulation")
     assert len(asked) == 2, "whoever goes elsewhere afterwards is left alone"
 
 

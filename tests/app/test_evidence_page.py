@@ -14,13 +14,13 @@ from evidence.reports import decisions, elastic, paper, prediction, serverless, 
 from evidence.reports.theory import comparison_rows, theory_rows, theory_sentence, theory_summary
 from evidence.results import DecisionStudy, PaperStudy, TheoryResult
 from nona.app.session.state import Result
-from nona.app.tasks.desk import JobContext
-from nona.app.tasks.serving import run_task
+from nona.app.tasks.context import JobContext
+from nona.app.tasks.worker_loop import run_task
 from nona.core.errors import JobError
 from nona.core.tables import share_text
 from nona.queries.simulation.run import Cancelled
-from nona.queries.study.shipped import stored_result
 from nona.queries.study_results import PredictionMap
+from nona.queries.workflows.shipped import stored_result
 
 PAGE = "evidence"
 

@@ -22,7 +22,7 @@ from nona.app.store.store import ResultStore
 from nona.app.widgets.terms import GUIDE_PARAMETER, OF_LANGUAGE, ON_PAGES, TERM_PARAMETER, term
 from nona.cluster.hardware.device import devices
 from nona.queries.placement.fixed import local_placement, spread_placement
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.sample_files import scenario_families, scenario_names, shipped_scenario
 from nona.scenario.words import words
 from tests.app.store.saved_things import new_item, simulated

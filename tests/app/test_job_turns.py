@@ -17,13 +17,13 @@ from sizes import examples
 from nona.app.jobs import expected
 from nona.app.jobs import registry as room
 from nona.app.jobs.expected import EXPECTED, about_text, expected_s
+from nona.app.jobs.fair_queue import FairQueue, wait_s
 from nona.app.jobs.kinds import KINDS
-from nona.app.jobs.line import FairQueue, wait_s
 from nona.app.jobs.registry import Durations, JobRegistry
+from nona.app.layout.job_panel import WAITING_S, poll_interval, progress_text, state_changed
 from nona.app.session.workspace import jobs
-from nona.app.shell.job_panel import WAITING_S, beat, moved_on, progress_text
 from nona.core.errors import JobError
-from nona.queries.study.race import SLOWER
+from nona.queries.workflows.race import SLOWER
 from nona.scenario.sample_files import shipped_scenario
 
 LONG = 600.0
@@ -169,14 +169,22 @@ def test_the_expected_start_comes_from_what_runs_and_what_ran(registry):
 def test_a_page_looks_slowly_while_its_job_waits(registry):
     long = [registry.start("simulate", spec(LONG), owner=f"{i}") for i in range(2)]
     waits = registry.start("simulate", spec(LONG), owner="a")
-    assert (beat(long[0], 0.1), beat(waits, 0.1), beat(None, 0.1)) == (0.1, WAITING_S, None)
-    assert not moved_on(waits, WAITING_S)
+    assert (poll_interval(long[0], 0.1), poll_interval(waits, 0.1), poll_interval(None, 0.1)) == (
+        0.1,
+        WAITING_S,
+        None,
+    )
+    assert not state_changed(waits, WAITING_S)
     long[0].cancel()
     assert until(lambda: waits.running)
-    assert moved_on(waits, WAITING_S)
-    assert not moved_on(waits, 0.1)
+    assert state_changed(waits, WAITING_S)
+    assert not state_changed(waits, 0.1)
     waits.cancel()
-    assert (moved_on(waits, 0.1), beat(waits, 0.1), moved_on(waits, None)) == (True, None, False)
+    assert (state_changed(waits, 0.1), poll_interval(waits, 0.1), state_changed(waits, None)) == (
+        True,
+        None,
+        False,
+    )
 
 
 def test_a_page_says_its_place_and_a_reload_keeps_it(app_jobs, open_page):
@@ -225,7 +233,7 @@ class Watched:
         for held in (self.waiting, self.running):
             if work in held:
                 held.remove(work)
-        self.line.leave(work)
+        self.line.remove(work)
         self._start()
 
     def owners(self, held):
@@ -270,7 +278,7 @@ def test_the_line_is_fair_in_order_and_never_idle(places, each, told):
     while watched.running:  # all that waits is served in the end
         watched.leave(watched.running[0])
     assert not watched.waiting
-    watched.line.leave(99)  # which is not there
+    watched.line.remove(99)  # which is not there
     line = watched.line
     assert (line.waits(), line.free, line.order(), line.start()) == (0, places, (), None)
 

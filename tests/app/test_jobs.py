@@ -20,14 +20,14 @@ from nona.app.jobs.kinds import KINDS
 from nona.app.jobs.pool import Worker
 from nona.app.jobs.registry import AppJob, JobRegistry
 from nona.app.session.state import AppState
-from nona.app.tasks import process, serving, simulation
-from nona.app.tasks.desk import JobContext
+from nona.app.tasks import process, simulation, worker_loop
+from nona.app.tasks.context import JobContext
 from nona.app.tasks.simulation import REPLICATIONS
 from nona.core.compiled.families import FAMILIES
 from nona.core.document import Document
 from nona.core.errors import JobError
-from nona.queries.study.preparation import prepare
-from nona.queries.study.simulation import simulate
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.simulation import simulate
 from nona.scenario import file, schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -279,10 +279,12 @@ def test_sessions_share_no_files_through_a_worker(lasting, tmp_path):
 def test_a_worker_loads_the_compiled_engine_once_it_is_there(monkeypatch):
     """It never compiles itself: it asks for the one process that does."""
     ready, all_ready, done = [False], [False], []
-    monkeypatch.setattr(serving, "is_ready", lambda: ready[0])
-    monkeypatch.setattr(serving, "prepare_in_background", lambda *asked: done.append(asked) or all_ready[0])
-    monkeypatch.setattr("nona.app.tasks.serving.warm", lambda: done.append("loaded"))
-    server = serving.WorkerLoop(set(), lambda message: None)
+    monkeypatch.setattr(worker_loop, "is_ready", lambda: ready[0])
+    monkeypatch.setattr(
+        worker_loop, "prepare_in_background", lambda *asked: done.append(asked) or all_ready[0]
+    )
+    monkeypatch.setattr("nona.app.tasks.worker_loop.warm", lambda: done.append("loaded"))
+    server = worker_loop.WorkerLoop(set(), lambda message: None)
     server.load()
     asked = tuple(FAMILIES)
     assert (server.loaded, done) == (False, [asked])
@@ -308,12 +310,12 @@ def test_a_worker_counts_its_own_memory_and_not_its_parent_s():
 def test_a_job_says_that_it_compiles_and_that_it_runs_slowly_until_the_engine_is_ready(monkeypatch):
     told, twice = [], numba.njit(lambda x: 2 * x)
     task = SimpleNamespace(
-        find=lambda name: SimpleNamespace(task=lambda: lambda spec, desk: Told(value=twice(1)))
+        find=lambda name: SimpleNamespace(task=lambda: lambda spec, context: Told(value=twice(1)))
     )
-    monkeypatch.setattr(serving, "KINDS", task)
+    monkeypatch.setattr(worker_loop, "KINDS", task)
     for _ in range(2):
-        assert serving.run_task({}, JobContext(told.append)) == {"value": 2}
-    assert told == [{"text": serving.COMPILING}]  # the second time it is there
+        assert worker_loop.run_task({}, JobContext(told.append)) == {"value": 2}
+    assert told == [{"text": worker_loop.COMPILING}]  # the second time it is there
     for ready in (False, True):
         monkeypatch.setattr(simulation, "is_ready", lambda ready=ready: ready)
         assert ("while the fast engine is compiled" in simulation.slow_text()) != ready
@@ -321,7 +323,7 @@ def test_a_job_says_that_it_compiles_and_that_it_runs_slowly_until_the_engine_is
 
 def test_the_side_bar_says_what_is_compiled_in_the_background(open_page, monkeypatch):
     told = [("serverless", 4.2)]
-    monkeypatch.setattr("nona.app.shell.frame.compiling", lambda: told[0])
+    monkeypatch.setattr("nona.app.layout.frame.compiling", lambda: told[0])
     shown = " ".join(c.value for c in open_page("simulation").sidebar.caption)
     number = list(FAMILIES).index("serverless") + 1
     assert f"serverless ({number} of {len(FAMILIES)}, 4.2 s so far)" in shown
@@ -355,7 +357,7 @@ OF_THE_SESSION = sorted(set(KINDS) - {"answer"})  # which no button starts
 def test_every_kind_has_a_function_and_knows_what_it_depends_on(name):
     kind = KINDS.find(name)
     assert kind.name == name
-    assert list(inspect.signature(kind.task()).parameters) == ["spec", "desk"]
+    assert list(inspect.signature(kind.task()).parameters) == ["spec", "context"]
     assert set(kind.parts) <= set(schema.Scenario.model_fields)
     assert bool(AppState().fingerprint(name)) is bool(kind.parts)
 
@@ -383,7 +385,7 @@ class _Known:
 
     def __init__(self):
         worker = cast("Worker", SimpleNamespace(kill=lambda: None))
-        self.jobs = {n: AppJob(n, n, "", Path(), worker, seen=0.0) for n in OF_THE_SESSION}
+        self.jobs = {n: AppJob(n, n, "", Path(), worker, watched_s=0.0) for n in OF_THE_SESSION}
 
     def get(self, job_id):
         return self.jobs.get(job_id or "")
@@ -401,11 +403,11 @@ class _Known:
 def test_a_job_of_any_kind_is_watched_and_can_be_ended_on_every_page(open_page, monkeypatch):
     """A job that nobody looks at is cancelled after a minute: the side bar looks at all of them."""
     at, known = open_page("scenario"), _Known()
-    monkeypatch.setattr("nona.app.shell.job_panel.jobs", lambda: known)
-    monkeypatch.setattr("nona.app.shell.frame.collect", lambda state: False)  # that of a page's start
+    monkeypatch.setattr("nona.app.layout.job_panel.jobs", lambda: known)
+    monkeypatch.setattr("nona.app.layout.frame.collect", lambda state: False)  # that of a page's start
     state_of(at).jobs |= {name: name for name in OF_THE_SESSION}
     at.run()
-    assert [name for name, job in known.jobs.items() if not job.seen] == []
+    assert [name for name, job in known.jobs.items() if not job.watched_s] == []
     keys = [b.key for b in at.sidebar.button]
     assert keys.index("stop-validate") < keys.index("undo")  # above the scenario: seen without scrolling
     at.button(key="stop-validate").click().run()

@@ -8,14 +8,14 @@ from app_driver import run as simulated
 from sizes import first
 
 from nona.app.jobs.kinds import KINDS
+from nona.app.layout import run_keeper
+from nona.app.layout.run_keeper import PLACES, kind_of, show_result
 from nona.app.pages.queries.simulation_sweep_settings import settings_of, sweep_version
 from nona.app.session.state import AppState
-from nona.app.shell import run_keeper
-from nona.app.shell.run_keeper import PLACES, kind_of, show_result
 from nona.app.store.contents import SAVED_KINDS
 from nona.app.store.database import Database
 from nona.app.store.store import COMMAND_LINE, ResultStore, compare, export_items, import_items
-from nona.app.tasks.desk import HoldsAsked, JobContext
+from nona.app.tasks.context import HoldsAsked, JobContext
 from nona.language.report.tables import language_finding
 from nona.queries.sweeps.numbers import LINK, LOAD, with_value
 from nona.queries.sweeps.results import GridRequest, SweepRequest

@@ -4,12 +4,12 @@ import pytest
 from app_driver import edit, finish, go, metrics, named, open_demo, put, said, state_of
 
 from evidence.measured_language import beside_formula, beside_vllm, measured_finding
-from nona.app.pages.scenario.language import CLOSED, OPEN, prepared
-from nona.app.shell.job_panel import start
+from nona.app.layout.job_panel import start
+from nona.app.pages.scenario.language import CLOSED, OPEN, prepared_language
 from nona.core.tables import share_text
 from nona.language.formula import predict
-from nona.language.study.engines import prepare_language
-from nona.language.study.simulation import STEPS, TRACED, _steps, simulate_language
+from nona.language.workflows.engines import prepare_language
+from nona.language.workflows.simulation import STEPS, TRACED, _steps, simulate_language
 from nona.scenario.sample_files import shipped_scenario
 
 
@@ -35,7 +35,7 @@ def test_rows_of_requests_are_added_edited_duplicated_removed_and_brought_back(o
     before = state.scenario
     at.button(key="add-language-row").click().run()
     assert [g.engine is not None for g in state.scenario.cluster.servers] == [False, True]
-    assert len(prepared(state).system.engines) == 1
+    assert len(prepared_language(state).system.engines) == 1
     named(at.text_input, "Time per output token").set_value("20 ms").run()
     named(at.text_input, "Output tokens").set_value("0").run()
     assert said(at.error).startswith("Output tokens: ")
@@ -112,7 +112,7 @@ def test_a_second_model_gets_an_engine_of_its_own(open_page):
 def test_an_engine_says_what_fits_and_what_does_not(open_page):
     at = open_demo(open_page, "prefill_stalls_decode")
     go(at, "scenario")
-    (engine,) = prepared(state_of(at)).system.engines
+    (engine,) = prepared_language(state_of(at)).system.engines
     tokens = 12_300
     assert f"{engine.blocks // -(-tokens // 16)} requests of documents (12,300 tokens" in said(at.markdown)
     assert "Step times calibrated" in said(at.caption)
@@ -140,7 +140,7 @@ def test_a_trace_of_requests_is_uploaded_and_replayed_or_refused(open_page, name
         return
     at.selectbox(key=f"lengths-{state.revision}-0").set_value(kept).run()
     assert not at.error
-    assert prepared(state).system.rows[0].lengths.tokens.tolist() == [[100, 9], [200, 5]]
+    assert prepared_language(state).system.rows[0].lengths.tokens.tolist() == [[100, 9], [200, 5]]
     at.selectbox(key=f"lengths-{state.revision}-0").set_value("drawn").run()
     assert state.scenario.language[0].llm.tokens is not None
 

@@ -7,11 +7,11 @@ from nona.app.pages.scenario.workload_facts import arrivals_of
 from nona.app.session.editing import ScenarioText
 from nona.app.session.state import AppState
 from nona.app.widgets.fields import AT_ONCE
-from nona.queries.study import preparation
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows import preparation
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import scenario_from_mapping
-from nona.serverless.study import preparation as serverless
-from nona.serverless.study.preparation import prepare_serverless
+from nona.serverless.workflows import preparation as serverless
+from nona.serverless.workflows.preparation import prepare_serverless
 
 ROWS = 2 * AT_ONCE + 3
 
@@ -95,4 +95,4 @@ def test_values_are_written_once_per_scenario_as_in_the_whole_text():
     scenario = many(3, background={"compute": {"utilization": 0.25}})
     whole = scenario.model_dump(mode="json")
     written = ScenarioText(scenario)
-    assert {part: written.at((part,)) for part in whole} == whole == written.at(())
+    assert {part: written.value_at((part,)) for part in whole} == whole == written.value_at(())

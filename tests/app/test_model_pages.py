@@ -21,7 +21,7 @@ from nona.models.graph import blocks, guard, readers
 from nona.models.graph.dag import Dag
 from nona.queries.placement import enumeration, messages
 from nona.queries.placement.enumeration import configuration_counts
-from nona.queries.study import preparation
+from nona.queries.workflows import preparation
 from nona.scenario.file import parse_scenario
 from nona.scenario.sample_files import load_sample, sample_names, sample_path
 

@@ -19,8 +19,8 @@ from nona.queries.report.placement import text as words
 from nona.queries.report.placement.figures import link_waits_figure
 from nona.queries.report.placement.tables import steps as rows_of
 from nona.queries.report.times_off import off_text
-from nona.queries.study import placements, preparation
-from nona.queries.study.placement_times import simulated
+from nona.queries.workflows import placements, preparation
+from nona.queries.workflows.placement_times import simulated
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_tiles_bars_and_table_are_simulated(open_page):
     assert app.metrics(at)["Mean JCT"] == format_time(wanted.objective_s)
     shown = [x.value.replace("\\", "") for x in (*at.markdown, *at.caption)]
     assert f"**{report.simulated.candidates:,}**" in shown
-    assert f"**{comparison.against(data, 'local').removesuffix(' local')}**" in shown
+    assert f"**{comparison.distance_text(data, 'local').removesuffix(' local')}**" in shown
     for line in (
         comparison.interval_text(report),
         comparison.lead_text(report),
@@ -110,7 +110,7 @@ def test_the_live_panel_shows_the_steps_of_the_search():
     assert not first.get("plotly_chart")
     at = AppTest.from_function(page, kwargs={"steps": steps}).run()
     assert "Best of 17 candidates so far" in at.markdown[0].value
-    wanted = rows_of(SearchProgress.from_json({"steps": steps}).steps).frame().data.to_dict("records")
+    wanted = rows_of(SearchProgress.from_json({"steps": steps}).steps).to_pandas().data.to_dict("records")
     assert at.dataframe[0].value.to_dict("records") == wanted
     assert len(at.get("plotly_chart")) == 1
 

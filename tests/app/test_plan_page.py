@@ -54,7 +54,7 @@ def plan_of(at):
 
 
 def outcome_of(at):
-    found = state_of(at).held("plan", PlanOutcome)
+    found = state_of(at).result_of("plan", PlanOutcome)
     assert found is not None
     return found
 
@@ -234,7 +234,7 @@ def test_cancel_keeps_what_is_known(open_page):
     at.button(key="run-plan").click().run()
     job = job_of(at, "plan")
     assert until(lambda: job.best is not None or not job.unfinished)
-    job.touch()
+    job.mark_watched()
     job.cancel()
     finish(at, "plan")
     if not job.best:

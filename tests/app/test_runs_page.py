@@ -9,9 +9,9 @@ from app_driver import adopt, go, new_session, put, state_of, until
 from app_driver import run as simulated
 from app_driver import said as said_by
 
+from nona.app.layout import run_keeper, scenario_bar
 from nona.app.pages import runs
 from nona.app.session.workspace import jobs
-from nona.app.shell import run_keeper, scenario_bar
 from nona.app.store.database import FILE, Database
 from nona.app.store.store import COMMAND_LINE, ResultStore, export_items, import_items
 

@@ -4,7 +4,7 @@ import pytest
 from begun import BEGUN
 
 from nona.app.pages.scenario.edits import add_group, add_model, remove_entry, remove_group, set_gpu
-from nona.app.server.browser import MOST, Screens
+from nona.app.server.browser import MOST, BrowserTabs
 from nona.app.session.state import AppState
 from nona.scenario.file import scenario_from_mapping
 
@@ -14,13 +14,13 @@ class Tabs:
 
     def __init__(self):
         self.now = "left"
-        self.state = AppState(screens=Screens(lambda: self.now))
+        self.state = AppState(screens=BrowserTabs(lambda: self.now))
         for name in ("left", "right"):
             self.at(name).screens.drawn()
 
     def at(self, name):
         self.now = name
-        self.state.screens.here  # noqa: B018 - the tab becomes known
+        self.state.screens.current  # noqa: B018 - the tab becomes known
         return self.state
 
 
@@ -90,12 +90,12 @@ def test_a_value_of_a_row_that_another_tab_removed_is_refused(tabs, path):
 
 def test_tabs_are_bounded_and_a_new_one_has_fields_of_its_own():
     number = [0]
-    screens = Screens(lambda: str(number[0]))
+    screens = BrowserTabs(lambda: str(number[0]))
     seen = []
     for number[0] in range(3 * MOST):
-        seen.append(screens.here.revision)
+        seen.append(screens.current.revision)
     assert seen == sorted(set(seen))
-    assert len(screens._held) == MOST
+    assert len(screens._tabs) == MOST
 
 
 def test_regions_hold_the_same_servers_when_the_cluster_page_removes_a_group():

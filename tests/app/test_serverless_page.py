@@ -14,7 +14,7 @@ from nona.app.pages.serverless.form import LOAD, SLO, choose_preset, preset_name
 from nona.app.pages.serverless.page import QUICK_CALLS, platform_drawing, why_not
 from nona.app.session.state import AppState
 from nona.app.session.workspace import jobs
-from nona.app.tasks.serverless import PlatformWatch
+from nona.app.tasks.serverless import PlatformReporter
 from nona.app.widgets.policy_choice import with_option
 from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.tables import kept_text
@@ -26,8 +26,8 @@ from nona.serverless.policies import base, registry
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.report import figures, findings
 from nona.serverless.report.layouts import placed
-from nona.serverless.study import comparisons, preparation
-from nona.serverless.study.run import simulate_serverless_scenario
+from nona.serverless.workflows import comparisons, preparation
+from nona.serverless.workflows.run import simulate_serverless_scenario
 
 PAGE = "serverless"
 
@@ -140,9 +140,9 @@ def test_ways_of_sharing_are_compared_and_the_fewest_nodes_found(ran):
 
 def test_the_platform_is_told_while_it_runs():
     system = preparation.prepare_serverless(shipped("strict_light"))
-    watch = PlatformWatch(system, ["fixed", "esg"])
+    watch = PlatformReporter(system, ["fixed", "esg"])
     run = PlatformRunOptions(calls=40, warmup=10)
-    simulate_serverless(system, registry.get_policy("fixed"), {}, run, watch.take)
+    simulate_serverless(system, registry.get_policy("fixed"), {}, run, watch.on_progress)
     told = PlatformLive.from_json(json.loads(json.dumps(watch.live().to_json())))
     assert told == watch.live()
     drawn = platform_drawing(told)

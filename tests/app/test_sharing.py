@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sizes import examples
 
+from nona.app.layout.scenario_bar import scenario_file
 from nona.app.session import opening, share
 from nona.app.session.state import AppState
 from nona.app.session.uploads import Uploads
-from nona.app.shell.scenario_bar import scenario_file
 from nona.core.errors import ScenarioError
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows.preparation import prepare
 from nona.scenario import lookup
 from nona.scenario import sample_files as samples
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping, scenario_to_mapping
@@ -122,7 +122,7 @@ def test_a_bad_link_is_one_line_leaves_the_page_alone_and_its_text_is_kept_as_fa
     assert (len(at.error), at.title[0].value) == (1, "Home")
     assert state_of(at).scenario == AppState().scenario
     assert "Download its text" in {b.label for b in at.get("download_button")}
-    assert state_of(at).choices.of(opening.OpeningProblems).text == "1.nonsense"
+    assert state_of(at).choices.get(opening.OpeningProblems).text == "1.nonsense"
     at.button(key="dismiss").click().run()
     assert "Download its text" not in {b.label for b in at.get("download_button")}
     body = '{"s": {"version": 1, "name": "Mine"}}'

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from nona.app.models.loading import IdleCollector, SharedCache, fetch, shelf, tidying
+from nona.app.models.loading import IdleCollector, SharedCache, fetch, idle_collector, shared_cache
 from nona.core.errors import GraphError
 
 
@@ -21,15 +21,15 @@ def test_work_is_done_once_for_each_key_and_the_least_recently_used_goes_first()
         begin.wait(60)
         return len(calls)
 
-    asked = [kept.ask("one", make) for _ in range(5)]
+    asked = [kept.get("one", make) for _ in range(5)]
     assert not asked[0].done()
     begin.set()
     assert [f.result(60) for f in asked] == [1] * 5
-    assert kept.ask("other", make).result(60) == 2
+    assert kept.get("other", make).result(60) == 2
     kept, calls = SharedCache(most=2), []
 
     def ask(key):
-        kept.ask(key, lambda: calls.append(key)).result(60)
+        kept.get(key, lambda: calls.append(key)).result(60)
 
     for key in ("a", "b", "a", "c", "a", "b"):
         ask(key)
@@ -46,10 +46,10 @@ def test_a_failure_is_kept_for_a_moment_only_and_outside_a_page_one_simply_waits
     patient, hasty = SharedCache(retry_s=60), SharedCache(retry_s=0.0)
     for kept in (patient, patient, hasty, hasty):
         with pytest.raises(GraphError, match="no"):
-            kept.ask("x", fail).result(60)
+            kept.get("x", fail).result(60)
         time.sleep(0.01)
     assert len(calls) == 3
-    shelf.clear()
+    shared_cache.clear()
     assert fetch("plain", lambda: 42, "Counting") == 42
     with pytest.raises(GraphError, match="no"):
         fetch("bad", fail, "Reading")
@@ -66,16 +66,16 @@ def test_no_more_threads_work_than_allowed():
         with lock:
             now[0] -= 1
 
-    for future in [kept.ask(i, make, owner=f"session {i}") for i in range(8)]:
+    for future in [kept.get(i, make, owner=f"session {i}") for i in range(8)]:
         future.result(60)
     assert most[0] == 2
 
 
 def test_sessions_are_served_in_turn_and_slow_work_of_one_keeps_no_other_waiting():
     kept, end, order = SharedCache(at_once=1), threading.Event(), []
-    first = kept.ask("first", lambda: end.wait(60), owner="one")
+    first = kept.get("first", lambda: end.wait(60), owner="one")
     asked = [
-        kept.ask((owner, i), partial(order.append, owner), owner=owner)
+        kept.get((owner, i), partial(order.append, owner), owner=owner)
         for owner in ("one", "two", "three")
         for i in range(2)
     ]
@@ -84,8 +84,8 @@ def test_sessions_are_served_in_turn_and_slow_work_of_one_keeps_no_other_waiting
         future.result(60)
     assert order == ["two", "three", "one"] * 2  # the first one has just had its turn
     kept, end = SharedCache(at_once=2), threading.Event()
-    slow = [kept.ask(f"slow {i}", lambda: end.wait(60), owner="one") for i in range(6)]
-    assert kept.ask("quick", lambda: "done", owner="another").result(60) == "done"
+    slow = [kept.get(f"slow {i}", lambda: end.wait(60), owner="one") for i in range(6)]
+    assert kept.get("quick", lambda: "done", owner="another").result(60) == "done"
     assert not any(future.done() for future in slow)
     end.set()
     assert all(future.result(60) for future in slow)
@@ -96,8 +96,8 @@ def page():
 
     import streamlit as st
 
+    from nona.app.layout.notices import shown_errors
     from nona.app.models.loading import fetch
-    from nona.app.shell.notices import shown_errors
 
     def slow():
         time.sleep(0.6)
@@ -118,7 +118,7 @@ def test_a_page_shows_what_it_gets_and_nothing_of_the_waiting(monkeypatch):
         return caption(self, body, *rest, **more)
 
     monkeypatch.setattr(st.delta_generator.DeltaGenerator, "caption", listen)
-    shelf.clear()
+    shared_cache.clear()
     at = AppTest.from_function(page).run()
     assert [t.value for t in at.text] == ["made"]
     assert not at.caption
@@ -126,7 +126,7 @@ def test_a_page_shows_what_it_gets_and_nothing_of_the_waiting(monkeypatch):
 
 
 def test_a_page_says_what_exceeds_its_budget_and_has_it_later(monkeypatch):
-    shelf.clear()
+    shared_cache.clear()
     with monkeypatch.context() as patched:
         patched.setattr("nona.app.models.loading.BUDGET_S", 0.0)
         (error,) = AppTest.from_function(page).run().error
@@ -138,7 +138,7 @@ def test_a_page_says_what_exceeds_its_budget_and_has_it_later(monkeypatch):
 @pytest.mark.verify
 def test_no_full_collection_runs_while_a_large_model_is_made():
     """Full collections stop every session; Python starts several while 300,000 objects are made."""
-    tidying().tidy(math.inf)  # the server's own has nothing left to do
+    idle_collector().collect(math.inf)  # the server's own has nothing left to do
     made, kept = IdleCollector(quiet_s=0.0), [[i] for i in range(1000)]
     full: list[int] = []
 
@@ -152,12 +152,12 @@ def test_no_full_collection_runs_while_a_large_model_is_made():
 
     gc.callbacks.append(note)
     try:
-        assert SharedCache(working=made.working).ask("model", build).result(60) == 0
-        assert made.tidy(time.monotonic())  # in a quiet moment there is one, and what lives is set aside
+        assert SharedCache(working=made.working).get("model", build).result(60) == 0
+        assert made.collect(time.monotonic())  # in a quiet moment there is one, and what lives is set aside
         assert full
-        assert not made.tidy(time.monotonic())
-        made.seen()
-        assert made.tidy(time.monotonic() + 3600)  # pages that ran are a reason after a while
+        assert not made.collect(time.monotonic())
+        made.note_activity()
+        assert made.collect(time.monotonic() + 3600)  # pages that ran are a reason after a while
     finally:
         gc.callbacks.remove(note)
         gc.unfreeze()
@@ -165,13 +165,13 @@ def test_no_full_collection_runs_while_a_large_model_is_made():
 
 
 def test_when_no_moment_is_quiet_pythons_own_collections_come_back():
-    tidying().tidy(math.inf)
+    idle_collector().collect(math.inf)
     made, usual = IdleCollector(quiet_s=5.0, latest_s=100.0), gc.get_threshold()
     with made.working():
         assert gc.get_threshold() != usual
-    made.seen()
-    assert not made.tidy(time.monotonic() + 1)
+    made.note_activity()
+    assert not made.collect(time.monotonic() + 1)
     assert gc.get_threshold() != usual
-    made._seen = time.monotonic() + 200
-    assert not made.tidy(time.monotonic() + 201)
+    made._active_s = time.monotonic() + 200
+    assert not made.collect(time.monotonic() + 201)
     assert gc.get_threshold() == usual

@@ -20,8 +20,8 @@ from nona.queries.placement.fixed import PRESETS
 from nona.queries.report import comparison, findings
 from nona.queries.report.report import SimulatedRun, simulation_report
 from nona.queries.schedulers.registry import scheduler_names
-from nona.queries.study import preparation, simulation
-from nona.queries.study.tested_range import like_cases_text
+from nona.queries.workflows import preparation, simulation
+from nona.queries.workflows.tested_range import like_cases_text
 from nona.scenario.file import parse_scenario, scenario_hash
 
 PAGE = "simulation"
@@ -34,11 +34,13 @@ def lines(elements):
 def test_while_a_simulation_runs_the_line_tells_its_own_settings(open_page, monkeypatch):
     at = app.adopt(open_page(PAGE))
     state = app.state_of(at)
-    state.asked["simulate"] = state.scenario
+    state.job_scenarios["simulate"] = state.scenario
     app.edit(at, ("seed",), 99)
     assert "seed 99" in at.button(key="simulate-controls-line").label
     monkeypatch.setattr(run_page, "_runs", lambda state, kind: kind == "simulate")
-    assert f"seed {state.asked['simulate'].seed}" in at.run().button(key="simulate-controls-line").label
+    assert (
+        f"seed {state.job_scenarios['simulate'].seed}" in at.run().button(key="simulate-controls-line").label
+    )
 
 
 def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(open_page):

@@ -11,11 +11,11 @@ from begun import BEGUN
 from nona.app.jobs.kinds import KINDS
 from nona.app.server.browser import new_token
 from nona.app.session.opening import new_state
-from nona.app.session.saving import Texts, WorkspaceSnapshot, WorkspaceStore, write_workspace
+from nona.app.session.saving import ScenarioTexts, WorkspaceSnapshot, WorkspaceStore, write_workspace
 from nona.app.session.state import AppState, Result
 from nona.app.session.workspace import Workspaces, restored
-from nona.app.session.workspace_files import BROKEN, FILE, Restored, read_workspace, sweep
-from nona.app.tasks.desk import JobContext
+from nona.app.session.workspace_files import BROKEN, FILE, RestoredNotice, read_workspace, sweep
+from nona.app.tasks.context import JobContext
 from nona.app.tasks.simulation import simulate_scenario
 
 GRAPH = {"nodes": [{"id": "a", "compute_ms": 1}], "edges": []}
@@ -77,7 +77,7 @@ def test_all_of_a_workspace_comes_back(tmp_path, run):
     saved(tmp_path, token, state)
     again = loaded(tmp_path, token)
     assert parts(again) == parts(state)
-    assert again.choices.find(Restored) is None
+    assert again.choices.find(RestoredNotice) is None
     again.undo()
     assert again.scenario.seed == 5
     models = [m.scenario.models for _, m in again.history.steps(9)[0] if m.scenario.models]
@@ -132,12 +132,12 @@ def test_a_damaged_workspace_opens_empty_and_is_kept(tmp_path, damage):
     again = loaded(tmp_path, token)
     assert again.untouched
     assert (folder / BROKEN).read_bytes() == damage
-    told = again.choices.of(Restored)
+    told = again.choices.get(RestoredNotice)
     assert told.broken == folder / BROKEN
     assert len(told.lines[0].splitlines()) == 1
     saved(tmp_path, token, again)  # the notice outlasts another restart, and nothing overwrites the text
     assert (folder / BROKEN).read_bytes() == damage
-    assert loaded(tmp_path, token).choices.of(Restored).broken == folder / BROKEN
+    assert loaded(tmp_path, token).choices.get(RestoredNotice).broken == folder / BROKEN
 
 
 def test_a_folder_in_place_of_the_file_is_told(tmp_path):
@@ -146,7 +146,7 @@ def test_a_folder_in_place_of_the_file_is_told(tmp_path):
     (folder / FILE).mkdir(parents=True)
     again = store.load(token)
     assert again.untouched
-    assert again.choices.of(Restored).lines
+    assert again.choices.get(RestoredNotice).lines
     again.edit(("seed",), 1)  # and what comes next is saved
     store.watch(token, again)
     store.flush()
@@ -162,16 +162,18 @@ def test_a_damaged_result_costs_that_result_alone(tmp_path, run):
     again = loaded(tmp_path, token)
     assert again.scenario == state.scenario
     assert not again.results
-    assert "was not restored" in again.choices.of(Restored).lines[0]
+    assert "was not restored" in again.choices.get(RestoredNotice).lines[0]
 
 
 def test_what_does_not_fit_is_named(tmp_path, run):
     state = worked(run)
     state.uploads.add("large.bin", b"x" * 5000)
-    write_workspace(tmp_path, state.uploads.folder, WorkspaceSnapshot.of(state), Texts(), most_bytes=3000)
+    write_workspace(
+        tmp_path, state.uploads.folder, WorkspaceSnapshot.from_state(state), ScenarioTexts(), most_bytes=3000
+    )
     again = read_workspace(tmp_path)
     assert again.uploads.names() == ("tiny.json",)
-    told = " ".join(again.choices.of(Restored).lines)
+    told = " ".join(again.choices.get(RestoredNotice).lines)
     assert "large.bin" in told
     assert "run 1" in told
 

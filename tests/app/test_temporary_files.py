@@ -16,7 +16,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from nona.app.server.browser import new_token
 from nona.app.server.ending import OWNER, TemporaryRoot, sweep, temporary_folder
-from nona.app.server.streamlit_private import GONE_S, ReceivedFiles
+from nona.app.server.streamlit_private import GONE_S, FileStore
 from nona.app.session.saving import WorkspaceStore
 from nona.app.session.state import AppState
 from nona.app.session.uploads import Uploads
@@ -177,7 +177,7 @@ def _bytes(held):
 
 def test_files_that_no_page_takes_are_bounded_go_with_their_session_and_are_replaced():
     held, there = MemoryUploadedFileManager("/upload"), {"one", "two"}
-    received = ReceivedFiles(held, there.__contains__, most_bytes=100, most_files=5)
+    received = FileStore(held, there.__contains__, most_bytes=100, most_files=5)
     for number in range(12):
         held.add_file("one", _file(f"a{number}", 60))
         assert _bytes(held) <= 100
@@ -194,7 +194,7 @@ def test_files_that_no_page_takes_are_bounded_go_with_their_session_and_are_repl
     assert received.sweep(3 * GONE_S + 1) == 1
     assert list(held.file_storage) == ["two"]
     held = MemoryUploadedFileManager("/upload")
-    ReceivedFiles(held, lambda session: True, most_bytes=100)
+    FileStore(held, lambda session: True, most_bytes=100)
     for _ in range(3):
         held.add_file("one", _file("a", 90))
     held.add_file("one", _file("b", 10))

@@ -11,17 +11,17 @@ from drawn import texts, within
 from nona.app.jobs.registry import AppJob
 from nona.app.pages.queries.simulation_result import early_text
 from nona.app.pages.training.drawings import MOST_LANES, MOST_NODES, elastic_drawing, training_drawing
-from nona.app.tasks import desk as placing
+from nona.app.tasks import context as placing
 from nona.app.tasks import simulation as tasks_simulation
 from nona.app.tasks import training as tasks
-from nona.app.tasks.desk import JobContext, PlacingWatch
+from nona.app.tasks.context import JobContext, PlacingReporter
 from nona.app.tasks.planning import place_scenario
 from nona.app.tasks.simulation import simulate_scenario
 from nona.app.widgets.components import HEIGHT, WIDTH
 from nona.queries.placement.results import SearchProgress
 from nona.queries.report.report import SimulatedRun
 from nona.queries.simulation.run import Cancelled
-from nona.queries.study.placing import PlacingProgress
+from nona.queries.workflows.placing import PlacingProgress
 from nona.training.elastic.engine import ElasticProgress
 from nona.training.elastic.results import ElasticLive
 from nona.training.elastic.system import NodeShare
@@ -43,8 +43,8 @@ def report(policy, number, *, job=0, replication=0):
 def test_means_are_those_of_all_completed_jobs_and_rounds_are_joined():
     watch = tasks.TrainingWatch(CLUSTER, ["fifo", "isolated"])
     for number in range(4):
-        watch.take(report("fifo", number, job=number // 2))
-        watch.take(report("fifo", number, replication=1))  # another run: not shown
+        watch.on_progress(report("fifo", number, job=number // 2))
+        watch.on_progress(report("fifo", number, replication=1))  # another run: not shown
     told = watch.live()
     assert TrainingLive.from_json(json.loads(json.dumps(told.to_json()))) == told
     fifo = told.policies["fifo"]
@@ -59,7 +59,7 @@ def test_means_are_those_of_all_completed_jobs_and_rounds_are_joined():
 def test_what_is_kept_and_drawn_is_bounded():
     watch = tasks.TrainingWatch(CLUSTER, ["fifo"])
     for number in range(2 * tasks.MOST_STAYS):
-        watch.take(report("fifo", number, job=number))
+        watch.on_progress(report("fifo", number, job=number))
     told = watch.live()
     assert len(told.stays) == tasks.MOST_STAYS
     assert len(told.policies["fifo"].curve) <= tasks.MOST_POINTS
@@ -87,18 +87,18 @@ def assert_inside(lines):
 
 def test_the_picture_goes_on_to_the_next_policy_also_from_a_silent_one_and_bridges_rounds():
     watch = tasks.TrainingWatch(CLUSTER, ["fifo", "isolated"])
-    watch.take(report("fifo", 198))
-    watch.take(report("isolated", 0, job=7))
+    watch.on_progress(report("fifo", 198))
+    watch.on_progress(report("isolated", 0, job=7))
     assert watch.live().focus == "isolated"
     assert [s.jobs for s in watch.live().stays] == [(7,)]
     watch = tasks.TrainingWatch(CLUSTER, ["fifo", "isolated"])
-    watch.take(report("fifo", 0))
+    watch.on_progress(report("fifo", 0))
     for number in range(tasks.PATIENCE):
-        watch.take(report("isolated", number))
+        watch.on_progress(report("isolated", number))
     assert watch.live().focus == "isolated"
     watch = tasks.TrainingWatch(CLUSTER, ["fifo"])
     for number, job in ((0, 3), (4, 3), (9, 5)):
-        watch.take(report("fifo", number, job=job))
+        watch.on_progress(report("fifo", number, job=job))
     stays = [(s.jobs, s.start_s, s.end_s) for s in watch.live().stays]
     assert stays == [((3,), 0.0, 1800.0), ((5,), 1800.0, 3600.0)]
 
@@ -114,8 +114,8 @@ def elastic_report(policy, minute, *, replication=0):
 def test_goodput_is_work_over_simulated_time():
     watch = tasks.ElasticWatch(["fifo", "sjf"], 2, 4)
     for minute in range(1, 4):
-        watch.take(elastic_report("fifo", minute))
-        watch.take(elastic_report("fifo", minute, replication=1))  # another run: not shown
+        watch.on_progress(elastic_report("fifo", minute))
+        watch.on_progress(elastic_report("fifo", minute, replication=1))  # another run: not shown
     told = watch.live()
     assert ElasticLive.from_json(json.loads(json.dumps(told.to_json()))) == told
     curve = told.policies["fifo"].curve
@@ -132,11 +132,11 @@ def test_goodput_is_work_over_simulated_time():
 def test_what_is_kept_of_elastic_jobs_is_bounded_and_turns_to_who_runs():
     watch = tasks.ElasticWatch(["fifo", "sjf"], 100, 4)
     for minute in range(1, 4 * tasks.MOST_POINTS):
-        watch.take(elastic_report("fifo", minute))
+        watch.on_progress(elastic_report("fifo", minute))
     assert len(watch.live().policies["fifo"].curve) <= tasks.MOST_POINTS
     for minute in range(1, tasks.PATIENCE + 1):
         assert watch.live().focus == "fifo"
-        watch.take(elastic_report("sjf", minute))
+        watch.on_progress(elastic_report("sjf", minute))
     assert watch.live().focus == "sjf"
     drawn = elastic_drawing(watch.live())
     assert [len(cells[2]) for cells in within(drawn, "cells")] == [4] * MOST_NODES
@@ -233,10 +233,10 @@ def test_what_has_ended_is_kept(tmp_path, monkeypatch):
 def test_the_time_left_is_that_to_the_limit():
     told = []
     now = [100.0]
-    watch = PlacingWatch(JobContext(told.append), before="A: ", clock=lambda: now[0])
-    watch.take(PlacingProgress("formula"))
+    watch = PlacingReporter(JobContext(told.append), before="A: ", clock=lambda: now[0])
+    watch.on_progress(PlacingProgress("formula"))
     now[0] = 104.0
-    watch.take(PlacingProgress("simulation", 7, 0.25))
+    watch.on_progress(PlacingProgress("simulation", 7, 0.25))
     assert told[0]["text"] == "A: Solving the formula"
     assert told[-1]["text"] == "A: Simulating candidates, 7 runs done, at most about 12 s more"
 

@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 from page_checks import EVIL, live, silent
 from sizes import examples
 
+from nona.app.layout.frame import facts
+from nona.app.layout.job_panel import current_job
 from nona.app.pages.training import drawings as training_drawings
 from nona.app.pages.training import form as training_form
 from nona.app.pages.training.elastic import TABS as ELASTIC_TABS
 from nona.app.pages.training.page import DEMOS
 from nona.app.session.workspace import jobs
-from nona.app.shell.frame import facts
-from nona.app.shell.job_panel import current_job
 from nona.core.figures import PALETTE
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.words import words
 from nona.training.elastic.results import ElasticHistory
 from nona.training.job_files import TEMPLATE
 from nona.training.report import figures, findings, tables
-from nona.training.study.preparation import prepare_training
-from nona.training.study.run import simulate_training_scenario
+from nona.training.workflows.preparation import prepare_training
+from nona.training.workflows.run import simulate_training_scenario
 
 PAGE = "training"
 SMALL = {
@@ -281,7 +281,7 @@ def test_an_example_fields_an_upload_and_a_run(open_page):
     assert (elastic.workload, elastic.load, elastic.profiles) == ("mine.csv", 1.0, None)
     assert silent(at) == []
     run(at, "training-elastic")
-    history = state_of(at).held("training-elastic", ElasticHistory)
+    history = state_of(at).result_of("training-elastic", ElasticHistory)
     assert history is not None, state_of(at).notice
     assert history.jobs == (EVIL, "b")
     for name in ELASTIC_TABS:

@@ -18,9 +18,9 @@ from nona.app.session.uploads import Uploads
 from nona.app.session.workspace import jobs
 from nona.app.tasks.simulation import REPLICATIONS
 from nona.core.figures import GHOST
-from nona.queries.study.preparation import prepare
-from nona.queries.study.simulation import answers
 from nona.queries.sweeps.numbers import COMPUTE, LINK, LOAD, number_named
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.simulation import answers
 
 
 def panel(open_page):
@@ -44,7 +44,7 @@ def rested(state, early):
     """Whether a look is worth it: a part that is asked for has told of something, or all have ended."""
     asked = [job for job in map(jobs().get, state.live.parts) if job]
     for job in asked:
-        job.touch()
+        job.mark_watched()
     told = any(job.live for job in asked) if early else False
     return told or not any(job.unfinished for job in asked)
 
@@ -57,7 +57,7 @@ def until_answered(at, replications=REPLICATIONS, seconds=300):
         at.run()
         shown = state.live.find(question(copied(state)).fingerprint)
         base = question(state.scenario).fingerprint
-        if shown and shown.data.replications >= replications and shown.complete and state.live.settled(base):
+        if shown and shown.data.replications >= replications and shown.complete and state.live.is_final(base):
             return at.run()
         until(partial(rested, state, early), seconds)
         early = False
@@ -208,6 +208,6 @@ def test_an_answer_that_was_lost_is_asked_for_again_and_parts_that_end_alike_are
     asked = question(changed())
     ended = [AppJob(i, "answer", asked.fingerprint, Path(), status="failed", error="it ended") for i in "ab"]
     registry = cast("JobRegistry", SimpleNamespace(get=lambda i: next(j for j in ended if j.id == i)))
-    live = LiveAnswers(asked=asked.fingerprint, parts=("a", "b"), first=asked.fingerprint)
+    live = LiveAnswers(requested=asked.fingerprint, parts=("a", "b"), first=asked.fingerprint)
     live.refresh(registry, [asked], Uploads())
     assert live.errors == {asked.fingerprint: ("it ended",)}

@@ -19,7 +19,7 @@ from nona.core.tables import share_text
 from nona.models.report import batched_times, fit_text
 from nona.queries.placement.capacity import executor_utilization
 from nona.queries.report.full_batches import gain_text
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.rows import ArrivalsSpec
 
 

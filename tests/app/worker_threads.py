@@ -70,7 +70,7 @@ class WorkerThread:
     wait = poll
 
     def _work(self):
-        from nona.app.tasks.serving import WorkerLoop
+        from nona.app.tasks.worker_loop import WorkerLoop
 
         server = WorkerLoop(self._stops, lambda message: self.stdout.write(json.dumps(message)))
         self.stdout.write(json.dumps({"ready": True}))

@@ -49,14 +49,15 @@ def test_broken_files_are_refused_where_they_were_given(page):
     page.get_by_text("Parallelism T₁/T∞").first.wait_for()  # the former model stays on the page
     page.keyboard.press("Escape")
     opened(page, "plan.pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj")
-    told = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
-    assert "it is a PDF document; give a YAML, JSON or .nona.zip file" in told.inner_text()
+    output = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
+    assert "it is a PDF document; give a YAML, JSON or .nona.zip file" in output.inner_text()
     opened(page, "bad.yaml", BAD.encode())
-    told = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
+    output = page.get_by_test_id("stMain").get_by_test_id("stAlert").first
     assert [
-        line.inner_text().partition(": ")[0].partition(" (")[0] for line in told.get_by_role("listitem").all()
+        line.inner_text().partition(": ")[0].partition(" (")[0]
+        for line in output.get_by_role("listitem").all()
     ] == PLACES
-    assert told.bounding_box()["width"] > 700
+    assert output.bounding_box()["width"] > 700
     page.get_by_role("button", name="Dismiss").click()
     page.locator(".st-key-problems").wait_for(state="detached")
 
@@ -87,8 +88,8 @@ def test_a_bundle_brings_everything_and_yaml_says_what_is_missing(page):
     tools.run_to_the_end(page)
     page.get_by_role("tab", name="Over time").click()
     page.get_by_text("SLO").first.wait_for()
-    told = page.get_by_role("tabpanel").filter(has_text="version").inner_text()
-    version = re.search("version ([0-9a-f]{12})", told).group(1)
+    output = page.get_by_role("tabpanel").filter(has_text="version").inner_text()
+    version = re.search("version ([0-9a-f]{12})", output).group(1)
     assert version in tools.downloaded(page, "HTML report").decode()
     stranger = tools.new_context(page.context.browser)
     fresh = stranger.new_page()

@@ -33,8 +33,8 @@ def test_charts_move_cancel_works_and_a_baseline_stands_beside_the_next_run(page
         arg=[charts.element_handle(), before],
         timeout=tools.RESULT_MS,
     )
-    told = charts.locator("figure canvas").first.get_attribute("aria-label") or ""
-    assert re.search(r"Means: .*\d [mµ]?s", told), told
+    output = charts.locator("figure canvas").first.get_attribute("aria-label") or ""
+    assert re.search(r"Means: .*\d [mµ]?s", output), output
     charts.locator("figure canvas").first.hover()  # one response time is marked in both charts that have it
     charts.locator(".cursor:visible").nth(1).wait_for()
     over_time, distribution = charts.locator(".cursor:visible").all_inner_texts()
@@ -94,11 +94,11 @@ def test_the_cluster_is_drawn_with_its_loads_during_a_run_and_after_it(page):
     page.get_by_role("tab", name="Where time goes", exact=True).click()
     racks.first.wait_for()
     tools.wait_idle(page)
-    told = racks.first.locator(".head").inner_text()
+    output = racks.first.locator(".head").inner_text()
     share = r"[\d.]+ %"
-    assert re.search(rf"{share} busy \({share} to {share}\)", told), told
-    told = page.locator(".clustermap .server").first.get_attribute("title") or ""
-    assert re.match(rf"Server 0: (GPU {share}, ){{3}}GPU {share} busy; card {share} out", told), told
+    assert re.search(rf"{share} busy \({share} to {share}\)", output), output
+    output = page.locator(".clustermap .server").first.get_attribute("title") or ""
+    assert re.match(rf"Server 0: (GPU {share}, ){{3}}GPU {share} busy; card {share} out", output), output
     racks.first.focus()
     assert "uplink" in (racks.first.get_attribute("aria-label") or "")
     page.get_by_text("Every GPU or slice as a table").click()

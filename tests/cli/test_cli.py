@@ -14,9 +14,9 @@ from sizes import first
 from nona.allocation.registry import policy_names as training_names
 from nona.language.routers import ROUTERS
 from nona.queries.schedulers.registry import scheduler_names
-from nona.queries.study.placement_outcome import full_report
-from nona.queries.study.placements import place
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows.placement_outcome import full_report
+from nona.queries.workflows.placements import place
+from nona.queries.workflows.preparation import prepare
 from nona.scenario import sample_files as samples
 from nona.scenario.file import load_scenario
 from nona.scenario.lookup import Sources

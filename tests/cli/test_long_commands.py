@@ -21,8 +21,8 @@ def test_a_line_is_rewritten_on_a_terminal_alone_and_ends_once():
     terminal, pipe = Terminal(), io.StringIO()
     for stream in (terminal, pipe):
         line = ProgressReport(stream=stream)
-        line.tell("nona, 8 servers")
-        line.tell("nona, 16 servers", 1.0)
+        line.report("nona, 8 servers")
+        line.report("nona, 16 servers", 1.0)
         line.end()
     assert pipe.getvalue() == ""
     told = terminal.getvalue()

@@ -22,7 +22,7 @@ from nona.core.output_files import check_places, write_bytes, write_job_table
 from nona.planning import results as planning
 from nona.queries.placement import results as placement
 from nona.queries.report.placement.comparison import formula_text, lead_text
-from nona.queries.study.exports import write_records
+from nona.queries.workflows.exports import write_records
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.sample_files import scenario_path
 

@@ -27,7 +27,7 @@ from nona.cluster.hardware.mig import board
 from nona.cluster.hardware.table_file import parse_table
 from nona.cluster.topology import NONE, make_topology
 from nona.core.errors import HardwareError
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.schema import ClusterSpec
 

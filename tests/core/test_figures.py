@@ -26,7 +26,7 @@ from nona.queries.report.placement.figures import comparison_figure, jct_split_f
 from nona.queries.report.placement.text import PARTS, parts_of
 from nona.queries.results import ReplicationMeans, Resources, Sureness
 from nona.queries.schedulers.registry import SCHEDULERS
-from nona.queries.study.outcome import simulation_outcome
+from nona.queries.workflows.outcome import simulation_outcome
 from nona.scenario.schema import Scenario
 from nona.serverless.policies.registry import POLICIES
 from tests.core.filled import NASTY, but, changed, drawn, filled
@@ -138,9 +138,9 @@ def test_condensed_ecdf_lies_on_the_true_one(times, unfinished):
 
 def test_dots_stand_at_their_values_with_their_intervals_on_axes_that_fit():
     dots = [
-        looks.Dot("a", 90.0, [70.0, 110.0], "90 %"),
-        looks.Dot(NASTY, 10.0, [-10.0, 30.0], "10 %"),
-        looks.Dot("c", None, None, "", "no SLO"),
+        looks.EstimateDot("a", 90.0, [70.0, 110.0], "90 %"),
+        looks.EstimateDot(NASTY, 10.0, [-10.0, 30.0], "10 %"),
+        looks.EstimateDot("c", None, None, "", "no SLO"),
     ]
     made = looks.dots_figure(dots, "SLO hits, %", most=100.0)
     first, second, third = made.data
@@ -151,14 +151,16 @@ def test_dots_stand_at_their_values_with_their_intervals_on_axes_that_fit():
     assert "<b>x" not in drawn(made)
     assert list(made.layout.yaxis.categoryarray)[::-1] == list(made.layout.yaxis.tickvals)
     for values in ([99.0, 99.9], [20.0, 100.0], [100.0]):
-        near = [looks.Dot(f"{v}", v, [v - 1, v + 1], "") for v in values]
+        near = [looks.EstimateDot(f"{v}", v, [v - 1, v + 1], "") for v in values]
         axis = looks.dots_figure(near, "%", most=100.0).layout.xaxis
         assert axis.range[0] <= max(0.0, values[0] - 1)
         assert 100.0 < axis.range[1] < 103.0, "room for a marker at 100 %, and no more"
-    signed = looks.dots_figure([looks.Dot("a", -5.0, [-6.0, -4.0], "")], "ms", zero=True)
+    signed = looks.dots_figure([looks.EstimateDot("a", -5.0, [-6.0, -4.0], "")], "ms", zero=True)
     assert signed.layout.shapes[0].x0 == 0
     assert (signed.data[0].error_x.arrayminus[0], signed.layout.xaxis.type) == (1.0, "linear")
-    far = looks.dots_figure([looks.Dot("a", 1.0, None, ""), looks.Dot("b", 90.0, None, "")], "ms")
+    far = looks.dots_figure(
+        [looks.EstimateDot("a", 1.0, None, ""), looks.EstimateDot("b", 90.0, None, "")], "ms"
+    )
     assert far.layout.xaxis.type == "log"
 
 
@@ -224,7 +226,7 @@ def test_stages_count_every_link_once(network):
     racks = (network.racks.size, network.racks.uplink) if network.racks else (None, None)
     topology = make_topology(8, network.capacity, network.nic, *racks)
     assert sum(r.links for r in stages) == topology.links
-    assert sum(r.together for r in stages) == pytest.approx(topology.link_capacity.sum())
+    assert sum(r.total_capacity for r in stages) == pytest.approx(topology.link_capacity.sum())
     longest = [topology.link_names[k] for k in topology.path(0, 7)]
     kinds = [" ".join(w for w in name.split() if not w.isdigit()) for name in longest]
     assert kinds == [r.stage for r in stages]
@@ -278,7 +280,7 @@ def test_windows_add_up_and_stand_in_the_report():
 
 
 # Never mixed on one chart.
-CHARTS = tuple({t.name: t.look for t in things.values()} for things in (SCHEDULERS, POLICIES, SHARING_MODES))
+CHARTS = tuple({t.name: t.style for t in things.values()} for things in (SCHEDULERS, POLICIES, SHARING_MODES))
 BACKGROUNDS = ("#ffffff", "#0e1120")
 # Linear RGB as one without red-green vision sees it (Viénot, Brettel, Mollon 1999).
 DEUTERANOPIA = np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]])
@@ -307,11 +309,11 @@ def test_every_name_has_the_look_that_it_declares_and_that_no_other_of_its_chart
         )
         assert looks.scheduler_style("mine") not in styles.values(), "one from outside"
     for name, declared in (*SCHEDULERS.items(), *POLICIES.items()):
-        assert looks.scheduler_style(name) == declared.look
-    assert all(looks.scheduler_style(way.title) == way.look for way in SHARING_MODES.values())
+        assert looks.scheduler_style(name) == declared.style
+    assert all(looks.scheduler_style(way.title) == way.style for way in SHARING_MODES.values())
     both = set(TRAINING_POLICIES) & set(SCHEDULERS)
     assert both, "policies of training clusters look as the schedulers of their names"
-    assert all(TRAINING_POLICIES[name].look == SCHEDULERS[name].look for name in both)
+    assert all(TRAINING_POLICIES[name].style == SCHEDULERS[name].style for name in both)
 
 
 def test_colours_stand_out_on_both_themes():
@@ -327,7 +329,7 @@ def distance(one, other, sight=1.0):
 
 
 def test_like_hues_differ_in_dash_for_eyes_without_red_and_green_and_the_default_ones_in_hue():
-    usual = [SCHEDULERS[s.name].look for s in Scenario.model_fields["schedulers"].default]
+    usual = [SCHEDULERS[s.name].style for s in Scenario.model_fields["schedulers"].default]
     assert len(usual) > 4
     assert min(itertools.starmap(distance, itertools.combinations(usual, 2))) > 0.2
     like = [

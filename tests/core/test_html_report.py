@@ -24,8 +24,8 @@ from nona.queries.report.placement.comparison import comparison_finding, formula
 from nona.queries.report.placement.tables import LINKS, times
 from nona.queries.report.placement.text import early_text, link_finding, plain_notes, verdict
 from nona.queries.report.tables import DIFFERENCES
-from nona.queries.study.outcome import simulation_outcome
-from nona.queries.study.placement_outcome import placement_outcome
+from nona.queries.workflows.outcome import simulation_outcome
+from nona.queries.workflows.placement_outcome import placement_outcome
 from nona.scenario.file import parse_scenario
 from nona.scenario.words import words
 from nona.training.report.findings import dollars_text, jct_text, runs_sentence, training_finding

@@ -122,7 +122,7 @@ def test_columns_are_selected_by_name_and_those_left_out_are_passed_over():
     filled = TABLE.fill({"nona": row})
     assert filled.deciding == ("name", "count")
     assert filled.select("word", "sometimes", "name").texts() == [{"word": "w", "name": "nona"}]
-    assert filled.without("word").headings == tuple(h for h in filled.headings if h != "word")
+    assert filled.without_columns("word").headings == tuple(h for h in filled.headings if h != "word")
     assert filled.select("word", "name").markdown().splitlines() == [
         "| word | name |",
         "|---|---|",
@@ -132,9 +132,9 @@ def test_columns_are_selected_by_name_and_those_left_out_are_passed_over():
 
 def test_words_among_numbers_stand_last_and_very_large_tables_are_plain():
     table = Table("name", (Column("time", lambda value: value, TIME), Column("n", lambda _: 7, COUNT)))
-    shown = table.fill({"a": 1.0, "b": "overloaded", "c": None}).frame()
+    shown = table.fill({"a": 1.0, "b": "overloaded", "c": None}).to_pandas()
     assert shown.data.sort_values("time")["name"].tolist() == ["a", "b", "c"]
-    large = table.fill(dict.fromkeys(map(str, range(MOST_STYLED)), 0.5)).frame()
+    large = table.fill(dict.fromkeys(map(str, range(MOST_STYLED)), 0.5)).to_pandas()
     assert (large["time"][0], large["n"][0]) == ("500 ms", 7)
     assert not TABLE.fill({})
     assert not TABLE.fill({}).text().splitlines()[1:]

@@ -36,8 +36,8 @@ from evidence.reports.decisions import findings, presented, title
 from evidence.results import DecisionStudy
 from nona.core.statistics import Ratio
 from nona.queries.schedulers.registry import get_scheduler
-from nona.queries.study.preparation import prepare
-from nona.queries.study.shipped import stored_result
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.shipped import stored_result
 from tests.cli.calling import refusal, text
 from tests.core.filled import filled
 

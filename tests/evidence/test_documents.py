@@ -17,9 +17,9 @@ from evidence.reports.prediction import surely_outside, within
 from nona.cli.commands.studies import STUDIES
 from nona.core.registry import load
 from nona.queries.schedulers.registry import scheduler_names
-from nona.queries.study import shipped
-from nona.queries.study.tested_range import error
 from nona.queries.study_results import PredictionMap
+from nona.queries.workflows import shipped
+from nona.queries.workflows.tested_range import error
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "evidence" / "notebook"

@@ -9,9 +9,9 @@ from evidence.network_story import (
     paying_limit,
     story_load,
 )
-from nona.queries.study.placements import place
-from nona.queries.study.preparation import prepare
 from nona.queries.sweeps.numbers import with_value
+from nona.queries.workflows.placements import place
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import load_scenario
 from nona.scenario.sample_files import scenario_path
 

@@ -10,7 +10,7 @@ from evidence.networks import NETWORKS, mixture_of_experts
 from nona.models.contraction.rules import RULES, contract
 from nona.models.decomposition import VIRTUAL, immediate_dominators
 from nona.models.graph.dag import Dag, transitive_reduction
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.sample_files import load_sample
 

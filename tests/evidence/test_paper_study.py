@@ -14,11 +14,11 @@ from nona.queries.placement.prediction import predict
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.replications import run_replications
 from nona.queries.simulation.run import RunOptions
-from nona.queries.study.placements import place
-from nona.queries.study.preparation import prepare
-from nona.queries.study.shipped import stored_result
-from nona.queries.study.simulation import chosen_schedulers
 from nona.queries.sweeps.numbers import LINK, with_value
+from nona.queries.workflows.placements import place
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.shipped import stored_result
+from nona.queries.workflows.simulation import chosen_schedulers
 from nona.scenario.file import load_scenario
 from nona.scenario.lookup import Sources
 from nona.scenario.sample_files import scenario_path

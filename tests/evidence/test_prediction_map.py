@@ -13,13 +13,13 @@ from nona.queries.placement.fixed import local_placement, spread_placement
 from nona.queries.placement.prediction import predict
 from nona.queries.placement.proposals import blend
 from nona.queries.placement.results import PredictedClass, Prediction
-from nona.queries.study.shipped import stored_result
-from nona.queries.study.tested_range import error, untested
 from nona.queries.study_results import PredictionMap
 from nona.queries.sweeps.numbers import with_value
 from nona.queries.sweeps.results import SweepRequest
 from nona.queries.sweeps.run import sweep
 from nona.queries.system import Batching
+from nona.queries.workflows.shipped import stored_result
+from nona.queries.workflows.tested_range import error, untested
 from nona.scenario.arrivals import Arrivals
 from nona.scenario.file import load_scenario
 from nona.scenario.sample_files import scenario_path

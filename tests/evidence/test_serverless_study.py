@@ -8,14 +8,14 @@ from evidence.reports.serverless import gaps
 from evidence.serverless import POLICIES, SETTINGS, measured_searches, setting
 from nona.core.experiments import kept_pool
 from nona.core.tables import share_text
-from nona.queries.study.shipped import stored_result
 from nona.queries.sweeps.numbers import LOAD, number_named
+from nona.queries.workflows.shipped import stored_result
 from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.study.comparisons import cluster_usd_hour
-from nona.serverless.study.knees import TRAINED
-from nona.serverless.study.preparation import prepare_serverless
-from nona.serverless.study.tasks import PolicyTask, run_tasks
+from nona.serverless.workflows.comparisons import cluster_usd_hour
+from nona.serverless.workflows.knees import TRAINED
+from nona.serverless.workflows.preparation import prepare_serverless
+from nona.serverless.workflows.tasks import PolicyTask, run_tasks
 
 SMALL = PlatformRunOptions(calls=80, warmup=40)
 
@@ -108,7 +108,7 @@ def test_the_sentence_on_use_follows_from_the_curves_and_is_in_the_report():
 def test_what_is_trained_once_for_all_loads_depends_on_none():
     few = {"initial": 3, "rounds": 1, "candidates": 2, "samples": 4, "calls": 4}
     base = setting(SETTINGS[0])
-    systems = [prepare_serverless(s) for s in (base, number_named(base, LOAD).set(base, 3.0))]
+    systems = [prepare_serverless(s) for s in (base, number_named(base, LOAD).with_value(base, 3.0))]
     for name in TRAINED:
         one, other = ([f.plan for f in get_policy(name).prepare(s, few).trained] for s in systems)
         assert one == other

@@ -14,7 +14,7 @@ from evidence.training import StudySettings
 from nona.cli.commands import studies as commands
 from nona.core.errors import SimulationError
 from nona.core.registry import load
-from nona.queries.study import shipped
+from nona.queries.workflows import shipped
 from tests.cli.calling import answer, refusal, text
 
 # The command's name of each study, and its file.

@@ -8,8 +8,8 @@ from evidence.policy_results import ElasticStudy, StudyPoint, TrainingStudy
 from evidence.reports import elastic, training
 from evidence.reports.elastic import elastic_load_figure, interference_figure
 from evidence.reports.training import training_load_figure
-from nona.queries.study.shipped import stored_result
-from nona.training.study.elastic import ElasticRequest, simulate_elastic_jobs
+from nona.queries.workflows.shipped import stored_result
+from nona.training.workflows.elastic import ElasticRequest, simulate_elastic_jobs
 from tests.core.filled import filled
 
 SMALL = published.StudySettings(

@@ -7,9 +7,9 @@ import pytest
 from nona.core.errors import ScenarioError
 from nona.language.report.figures import sizes_finding
 from nona.language.results import SizeCurve
-from nona.language.study.engines import prepare_language
-from nona.language.study.simulation import simulate_language
-from nona.language.study.sizes import engine_sizes, own_rate
+from nona.language.workflows.engines import prepare_language
+from nona.language.workflows.simulation import simulate_language
+from nona.language.workflows.sizes import engine_sizes, own_rate
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.lookup import Sources
 

@@ -13,10 +13,10 @@ from sizes import first
 from nona.cluster.topology import make_topology
 from nona.language.records import MeasuredWindow, Requests, RouterReplication
 from nona.language.routers import NUMBERS
-from nona.language.study.engines import prepare_language
-from nona.language.study.following import Following
-from nona.language.study.simulation import simulate_language
 from nona.language.system import Engine, LanguageSystem, StepTimes
+from nona.language.workflows.engines import prepare_language
+from nona.language.workflows.following import CoupledQueries
+from nona.language.workflows.simulation import simulate_language
 from nona.queries.system import BackgroundStream, SharedNetwork
 from nona.scenario.file import scenario_from_mapping
 from tests.language.test_engines import STEPS, drawn_system, requests_at, row
@@ -140,7 +140,11 @@ def test_the_messages_of_queries_stand_on_the_links_that_they_cross() -> None:
     study = prepare_language(scenario_from_mapping(data))
     links = study.system.network.topology
     messages = dict(
-        zip(links.link_names, Following.of(study.scenario, study.sources).messages(links), strict=True)
+        zip(
+            links.link_names,
+            CoupledQueries.prepare(study.scenario, study.sources).messages(links),
+            strict=True,
+        )
     )
     tensors = messages["core"]
     for way in ("out", "in"):

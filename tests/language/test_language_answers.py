@@ -18,9 +18,9 @@ from nona.language.records import MeasuredWindow
 from nona.language.report.tables import language_plan_finding
 from nona.language.routers import NUMBERS, ROUTERS
 from nona.language.run import simulate_once
-from nona.language.study.engines import prepare_language
-from nona.language.study.plan import opened_option, plan_language
-from nona.language.study.simulation import simulate_language
+from nona.language.workflows.engines import prepare_language
+from nona.language.workflows.plan import opened_option, plan_language
+from nona.language.workflows.simulation import simulate_language
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.scenario.lookup import Sources
 
@@ -113,7 +113,7 @@ def test_targets_are_kept_just_above_what_runs_have_and_missed_just_below(
     folder, time, prefix, statistic
 ) -> None:
     """The trace is replayed once, so that nothing but the statistic decides."""
-    sources = Sources(held={"requests.csv": (folder / "requests.csv").read_bytes()})
+    sources = Sources(in_memory={"requests.csv": (folder / "requests.csv").read_bytes()})
     study = prepare_language(parse_scenario(SCENARIO), sources)
     (row,) = simulate_language(study).report.schedulers["round-robin"].models.values()
     of = getattr(row, time)
@@ -143,7 +143,7 @@ simulation: {jobs: 2000, replications: 3}
 def test_part_of_a_nights_requests_is_backlogged_where_as_many_all_the_time_are_an_overload() -> None:
     """A request every 14 ms, more than two engines can serve, until the trace ends: then none for a day."""
     rows = "".join(f"{0.014 * n:.3f},500,100\n" for n in range(20_000))
-    sources = Sources(held={"night.csv": f"arrived_s,input,output\n{rows}".encode()})
+    sources = Sources(in_memory={"night.csv": f"arrived_s,input,output\n{rows}".encode()})
     replayed = "arrivals: {process: trace, trace: night.csv, scale_to_rate: false, length: 86400 s}, slo:"
     night = MODELLED.replace("slo:", replayed)
     states = []
@@ -168,7 +168,7 @@ def test_an_idle_engine_has_one_user_and_several_servers_keep_what_one_with_all_
 
 def test_preemptions_are_of_a_run_and_a_trace_of_two_requests_has_no_formula(folder) -> None:
     few = SCENARIO.replace("requests.csv", "two.csv")
-    sources = Sources(held={"two.csv": b"arrived_s,input_tokens,output_tokens\n0,500,10\n1,500,10\n"})
+    sources = Sources(in_memory={"two.csv": b"arrived_s,input_tokens,output_tokens\n0,500,10\n1,500,10\n"})
     report = simulate_language(prepare_language(parse_scenario(few), sources)).report
     assert not report.schedulers["round-robin"].predicted
     tight = prepare_language(

@@ -12,8 +12,8 @@ from nona.language.gpu import _law, requests_that_fit, step_times, widths
 from nona.language.models import language_models, read_config
 from nona.language.records import MeasuredWindow, Requests
 from nona.language.run import simulate_once
-from nona.language.study.engines import prepare_language
 from nona.language.traces import read_tokens
+from nona.language.workflows.engines import prepare_language
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.lookup import Sources
 

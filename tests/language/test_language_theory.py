@@ -15,8 +15,8 @@ from nona.cluster.topology import make_topology
 from nona.language.draws import draw_requests
 from nona.language.formula import engines_busy, predict
 from nona.language.records import MeasuredWindow, RouterReplication
-from nona.language.study.engines import prepare_language
 from nona.language.system import Engine, LanguageSystem, Lengths, RequestClass, StepTimes
+from nona.language.workflows.engines import prepare_language
 from nona.queries.system import SharedNetwork
 from nona.scenario.file import scenario_from_mapping
 from tests.language.test_engines import milliseconds, one_engine, requests_at

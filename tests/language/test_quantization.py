@@ -9,7 +9,7 @@ from nona.core.errors import GraphError, ScenarioError
 from nona.language.gpu import memory_split, weight_bytes, widths
 from nona.language.models import language_models, read_config
 from nona.language.quantization import grouped_bits
-from nona.language.study.engines import prepare_language
+from nona.language.workflows.engines import prepare_language
 from nona.scenario.file import parse_scenario
 from nona.scenario.lookup import Sources
 

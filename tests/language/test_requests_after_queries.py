@@ -10,12 +10,12 @@ import yaml
 
 from nona.cli.main import main
 from nona.core.errors import ScenarioError, SimulationError
-from nona.language.study.engines import prepare_language
-from nona.language.study.following import Following
-from nona.language.study.simulation import drawn, simulate_language
-from nona.queries.study.cache import StudyCache
-from nona.queries.study.preparation import prepare
-from nona.queries.study.simulation import simulate
+from nona.language.workflows.engines import prepare_language
+from nona.language.workflows.following import CoupledQueries
+from nona.language.workflows.simulation import drawn, simulate_language
+from nona.queries.workflows.cache import PreparationCache
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.simulation import simulate
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.opening import edited
 
@@ -83,7 +83,7 @@ def test_rows_that_follow_stand_beside_open_and_closed_ones() -> None:
     assert counts["answer"] == pytest.approx(6 * counts["of-others"], rel=0.15)
     assert {name for name, row in models.items() if row.before_s} == {"answer", "more", "of-others"}
     study = prepare_language(scenario_from_mapping(data))
-    following = Following.of(study.scenario, study.sources)
+    following = CoupledQueries.prepare(study.scenario, study.sources)
     requests, window = drawn(study.system, study.scenario.simulation, 0, following=following)
     own = requests.row == 0
     assert (np.diff(requests.arrival_s[own]) >= 0).all()
@@ -181,7 +181,9 @@ def test_keys_and_values_share_the_link_with_the_tensors_of_queries() -> None:
         }
         data["schedulers"][0] = scheduler
         study = prepare_language(scenario_from_mapping(data))
-        (tensors,) = Following.of(study.scenario, study.sources).messages(study.system.network.topology)
+        (tensors,) = CoupledQueries.prepare(study.scenario, study.sources).messages(
+            study.system.network.topology
+        )
         report = simulate_language(study).report
         assert report.failed_checks == ()
         sent_s[scheduler] = report.schedulers["round-robin"].models["answer"].sent_s
@@ -206,7 +208,7 @@ def test_queries_wait_behind_keys_and_values(links) -> None:
     network = {"capacity": "8 Gbit/s", **links}
     data["cluster"] = {"servers": [{"count": 8, "gpu": "l4"}, *roles], "network": network}
     data["schedulers"][0] = "spread"
-    of, cache = scenario_from_mapping(data), StudyCache()
+    of, cache = scenario_from_mapping(data), PreparationCache()
     data["workload"][-1]["rate"] = "1/s"
     less = prepare(scenario_from_mapping(data), cache=cache)
     assert less.key != prepare(of, cache=cache).key, "a kept placement is of this KV"

@@ -6,8 +6,8 @@ import pytest
 
 from nona.language.report.tables import language_finding
 from nona.language.results import LanguageReport
-from nona.language.study.engines import prepare_language
-from nona.language.study.simulation import simulate_language
+from nona.language.workflows.engines import prepare_language
+from nona.language.workflows.simulation import simulate_language
 from nona.scenario.file import scenario_from_mapping
 
 

@@ -12,8 +12,8 @@ from nona.planning.report_plan import plan_finding, range_text
 from nona.planning.report_plan_options import plan_text, series_table
 from nona.planning.results import CapacityReport
 from nona.queries.placement.capacity import least_utilization
-from nona.queries.study.preparation import prepare, with_times_off
 from nona.queries.sweeps.numbers import with_values
+from nona.queries.workflows.preparation import prepare, with_times_off
 from nona.scenario.file import load_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.lookup import Sources
 from nona.scenario.plan import PlanSpec
@@ -201,7 +201,9 @@ def test_a_group_grows_with_its_own_layout_beside_all_others():
     (grows,) = (question.offers[k] for k in question.growing)
     own = sliced.cluster.servers[group]
     assert (grows.gpu, grows.mig is None) == (own.gpu, False)
-    assert sum(question.stay) == sum(g.count for i, g in enumerate(sliced.cluster.servers) if i != group)
+    assert sum(question.fixed_servers) == sum(
+        g.count for i, g in enumerate(sliced.cluster.servers) if i != group
+    )
 
 
 @pytest.mark.parametrize(

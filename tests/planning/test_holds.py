@@ -8,12 +8,12 @@ from nona.planning.holds import holds
 from nona.planning.plan import plan
 from nona.planning.report_holds import HELD, holds_finding
 from nona.planning.report_plan import beyond_text, headroom_text
-from nona.planning.results import HeldTarget, HoldsReport, PlanLoad, PlanOption, PlanTarget
+from nona.planning.results import HoldsReport, PlanLoad, PlanOption, PlanTarget, TargetOutcome
 from nona.queries.placement.capacity import executor_utilization
 from nona.queries.report.report import simulation_report
-from nona.queries.study.preparation import prepare
-from nona.queries.study.simulation import simulate
 from nona.queries.sweeps.numbers import LOAD, number_named
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.simulation import simulate
 from tests.core.filled import but, changed, filled
 
 ROW = {"model": "resnet18", "rate": "300/s", "slo": "3 ms"}
@@ -27,7 +27,7 @@ def asked(**changes):
 
 
 def share_at(scenario, factor):
-    more = number_named(scenario, LOAD).set(scenario, factor)
+    more = number_named(scenario, LOAD).with_value(scenario, factor)
     (row,) = simulation_report(simulate(prepare(more)).summaries, 0.0).schedulers.values()
     return row.slo_hit_rate.mean
 
@@ -105,7 +105,7 @@ def test_what_is_known_of_more_traffic_is_said(verdicts, full_at, words):
 def test_an_open_verdict_names_the_target_that_keeps_it_open_and_what_would_decide_it():
     def row(model, share, verdict):
         target = filled(PlanTarget, model=model, share=0.9, within_s=0.1)
-        return filled(HeldTarget, target=target, share=Estimate(mean=share, ci95=None), verdict=verdict)
+        return filled(TargetOutcome, target=target, share=Estimate(mean=share, ci95=None), verdict=verdict)
 
     option = filled(PlanOption, verdict="open", replications=8, needed=64)
     rows = (row("certain", 0.91, "keeps"), row("rare", 0.95, "open"))
@@ -121,7 +121,7 @@ def test_an_open_verdict_names_the_target_that_keeps_it_open_and_what_would_deci
 def test_a_check_that_was_cancelled_says_what_it_knows_of_more_traffic():
     option = filled(PlanOption, verdict="keeps", replications=8)
     row = filled(
-        HeldTarget,
+        TargetOutcome,
         target=filled(PlanTarget, model="m", share=0.9, within_s=0.1),
         share=Estimate(mean=0.95, ci95=None),
         verdict="keeps",

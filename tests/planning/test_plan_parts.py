@@ -27,8 +27,8 @@ from nona.planning.question import question_of
 from nona.planning.week import is_table, read_profile
 from nona.queries.report.live import LiveSeries
 from nona.queries.report.series import hits_over_time
-from nona.queries.study.preparation import prepare
-from nona.queries.study.simulation import simulate
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.simulation import simulate
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.lookup import Sources
 

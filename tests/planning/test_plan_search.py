@@ -30,7 +30,7 @@ from nona.queries.sweeps.numbers import with_values
 from nona.scenario.file import dump_scenario, scenario_from_mapping
 from nona.scenario.lookup import Sources
 from nona.scenario.serverless import ServerlessSpec
-from nona.serverless.study.preparation import prices_by_gpu
+from nona.serverless.workflows.preparation import prices_by_gpu
 from tests.cli.calling import answer, refusal, text
 
 A, B = "a100-40gb", "l4"
@@ -352,9 +352,9 @@ def test_rows_of_a_report_are_written_again_only_when_more_is_known():
         PlanCandidate(Option((6,)), MILLE),
         PlanCandidate(Option((9,)), MILLE),
     )
-    planner.look([small, large])
+    planner.simulate_more([small, large])
     before = {o.servers[0].count: o for o in written.report().options}
-    planner.look([large])
+    planner.simulate_more([large])
     after = {o.servers[0].count: o for o in written.report().options}
     assert after[6] is before[6]
     assert (before[9].replications, after[9].replications) == (4, 8)

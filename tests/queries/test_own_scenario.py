@@ -12,13 +12,18 @@ from nona.cluster.hardware.device import devices
 from nona.cluster.hardware.executor import executor_class
 from nona.models.cost.costing import cost_graph
 from nona.models.cost.options import CostOptions, stacks
-from nona.queries.placement.capacity import Loads, default_shares, executor_utilization, least_utilization
+from nona.queries.placement.capacity import (
+    ExecutorLoads,
+    default_shares,
+    executor_utilization,
+    least_utilization,
+)
 from nona.queries.report.workloads import load_text, offered_load
-from nona.queries.study.preparation import prepare
-from nona.queries.study.simulation import simulate
-from nona.queries.sweeps.bench import SweepPoints, swept_scenario
 from nona.queries.sweeps.numbers import LOAD
 from nona.queries.sweeps.results import SweepRequest
+from nona.queries.sweeps.sweep_points import SweepPoints, swept_scenario
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.simulation import simulate
 from nona.scenario.file import parse_scenario
 from nona.scenario.lookup import Sources
 from nona.scenario.provenance import runs_as
@@ -26,10 +31,10 @@ from nona.scenario.sample_files import load_sample
 from nona.scenario.values import NamedSpec
 from nona.training.report.figures import one_more_finding
 from nona.training.report.findings import training_finding
-from nona.training.study.preparation import prepare_training
-from nona.training.study.rates import ModelledRates, with_all_types
-from nona.training.study.run import one_more_gpu, simulate_training_scenario
 from nona.training.system import AloneKey, PairKey, Throughputs
+from nona.training.workflows.preparation import prepare_training
+from nona.training.workflows.rates import ModelledRates, with_all_types
+from nona.training.workflows.run import one_more_gpu, simulate_training_scenario
 
 NETWORK = "network: {capacity: 25 Gbit/s, latency: 20 us}"
 L4_AND_SLICES = f"""{{version: 1, name: l4, seed: 1, cluster: {{servers: [{{count: 8, gpu: l4}},
@@ -76,7 +81,7 @@ def test_what_saturates_a_scheduler_leaves_it_no_steady_state_however_short_the_
 def test_a_sweep_asks_nona_for_its_own_shares_not_for_a_uniform_draw(text):
     system = prepare(parse_scenario(text)).system
     blind = 1 / max(executor_utilization(system, default_shares(system))[1])
-    loads = Loads(
+    loads = ExecutorLoads(
         np.array([q.rate * q.tasks.compute_s.sum(axis=1) for q in system.queries]) / system.class_counts,
         np.ones((2, 2), dtype=bool),
         0.0,
@@ -104,7 +109,7 @@ def grid_peak(load):
 @examples(30)
 @given(st.lists(st.tuples(st.floats(0.01, 1), st.floats(0.01, 1)), min_size=1, max_size=3))
 def test_the_least_peak_is_no_worse_than_any_shares_on_a_grid(load):
-    peak, shares = Loads(np.array(load), np.ones((len(load), 2), dtype=bool), 0.0).least_peak()
+    peak, shares = ExecutorLoads(np.array(load), np.ones((len(load), 2), dtype=bool), 0.0).least_peak()
     assert peak <= grid_peak(load) + 1e-9
     assert peak >= max(0, grid_peak(load) - 0.1 * len(load))
     assert shares.sum(axis=1) == pytest.approx(1)
@@ -115,7 +120,7 @@ def test_no_scheduler_is_promised_more_than_the_executors_have(text):
     system = prepare(parse_scenario(text)).system
     least = least_utilization(system)
     work = sum(q.rate * q.tasks.compute_s.min(axis=0).sum() for q in system.queries) / system.executors
-    queries = Loads(
+    queries = ExecutorLoads(
         np.array([q.rate * q.tasks.compute_s.sum(axis=1) for q in system.queries]) / system.class_counts,
         np.ones((2, 2), dtype=bool),
         0.0,

@@ -9,7 +9,7 @@ import pytest
 
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.run import RunOptions, simulate_run
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.scenario.schema import Scenario
 

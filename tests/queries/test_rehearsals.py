@@ -3,11 +3,11 @@
 import pytest
 from sizes import sized
 
-from nona.queries.study import race
-from nona.queries.study.cache import StudyCache
-from nona.queries.study.placements import place
-from nona.queries.study.preparation import prepare
-from nona.queries.study.simulation import simulate
+from nona.queries.workflows import race
+from nona.queries.workflows.cache import PreparationCache
+from nona.queries.workflows.placements import place
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.simulation import simulate
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.sample_files import shipped_scenario
 
@@ -40,7 +40,7 @@ def scenario(seed, **options):
 @pytest.mark.verify
 @pytest.mark.sized
 def test_a_system_is_rehearsed_once_and_results_are_those_of_a_fresh_one(short_runs):
-    cache, means = StudyCache(), []
+    cache, means = PreparationCache(), []
     for seed, options, fresh in ((1, {}, True), (1, {}, False), (2, {}, True), (1, {"link": "none"}, True)):
         study = prepare(scenario_from_mapping(scenario(seed, **options)), cache=cache)
         short_runs.clear()

@@ -6,7 +6,7 @@ from nona.cluster.hardware.cluster import Cluster
 from nona.core.errors import NonaError, ScenarioError
 from nona.language.routers import NUMBERS
 from nona.planning.question import question_of
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.language import ROUTERS
 from nona.scenario.lookup import Sources, file_names, named_files, with_files_renamed

@@ -60,7 +60,7 @@ def problems(read, *given):
 
 
 def refused(text):
-    return problems(open_bytes, text.encode("utf-8", "surrogatepass"), "s.yaml", Sources(held={}))
+    return problems(open_bytes, text.encode("utf-8", "surrogatepass"), "s.yaml", Sources(in_memory={}))
 
 
 def test_quantities_are_read_in_si_and_come_back_from_yaml_json_and_pickle():

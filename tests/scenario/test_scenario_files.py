@@ -14,7 +14,7 @@ from sizes import examples
 from nona.cli.main import main
 from nona.core.errors import GraphError, ScenarioError
 from nona.models.graph.node_link import from_node_link
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows.preparation import prepare
 from nona.scenario import lookup
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.lookup import SMALL, Sources, file_names, is_file, named_files, with_files_renamed

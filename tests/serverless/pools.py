@@ -86,7 +86,7 @@ class Pool:
                 f"Lease {lease.number}: the invoker does not hold it; release each lease once, where it "
                 "was taken."
             )
-        self.states[lease.gpu] = self.gpu.without(self.states[lease.gpu], self._leases.pop(lease))
+        self.states[lease.gpu] = self.gpu.release(self.states[lease.gpu], self._leases.pop(lease))
         self._slots[lease.gpu] |= lease.slots
         self.free_vcpus += lease.vcpus
         self.free_vgpus += lease.vgpus

@@ -14,7 +14,7 @@ from nona.core.random_streams import RandomStreams
 from nona.serverless.functions import grid
 from nona.serverless.policies.aquatope import POLICY as AQUATOPE
 from nona.serverless.policies.aquatope import (
-    Cube,
+    PlanCube,
     Platform,
     Process,
     SearchEffort,
@@ -107,11 +107,11 @@ def test_the_percentile_of_a_chain_is_that_of_simulated_calls():
 def test_the_search_is_charged_once_a_call_and_the_plan_carried():
     planner = POLICY.prepare(workflow_system([0.3, 0.3], [(0, 1)], slo_s=0.5), {"step_s": 0.002})
     first = planner.plan(WaitingQueue(0, 0, 1, 0.5))
-    assert first.carry == planner.sized[0].state
+    assert first.memory == planner.sized[0].state
     assert first.search_s == pytest.approx(0.002 * planner.sized[0].steps)
     assert first.search_s > 0
-    later = planner.plan(WaitingQueue(0, 1, 1, 0.1, carried=first.carry))
-    assert (later.search_s, later.ranked[0], later.missed) == (0.0, first.carry[1], False)
+    later = planner.plan(WaitingQueue(0, 1, 1, 0.1, carried=first.memory))
+    assert (later.search_s, later.ranked[0], later.missed) == (0.0, first.memory[1], False)
 
 
 def _trained(system, effort, seed=0):
@@ -196,11 +196,11 @@ def test_trials_measure_what_the_profile_says():
 
 def test_points_round_to_plans_and_unusable_ones_to_the_nearest():
     system = workflow_system([0.1, 0.2])
-    cube = Cube(system, system.applications[0])
+    cube = PlanCube(system, system.applications[0])
     for plan in product(range(len(SPACE)), repeat=2):
         assert cube.plan(cube.point(plan)) == plan
     gaps = table_system([1.0, np.inf, 0.5], slo_s=1.0, space=grid([1], [1], [1, 2, 7]))
-    only = Cube(gaps, gaps.applications[0])
+    only = PlanCube(gaps, gaps.applications[0])
     assert {only.plan(np.array([0.5, 0.5, g])) for g in (0.0, 0.5, 1.0)} == {(0,), (2,)}
 
 
@@ -209,4 +209,4 @@ def test_the_seed_alone_decides_and_training_is_not_charged():
     first, second = (AQUATOPE.prepare(system, {"rounds": 2}) for system in systems)
     assert first.trained == second.trained
     answer = first.plan(WaitingQueue(0, 0, 1, 0.5))
-    assert (answer.search_s, answer.carry) == (0.0, first.trained[0].plan)
+    assert (answer.search_s, answer.memory) == (0.0, first.trained[0].plan)

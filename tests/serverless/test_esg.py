@@ -151,13 +151,13 @@ def test_too_late_is_answered_as_the_scenario_says():
 def test_a_plan_for_all_stages_is_carried():
     made = planner(chain(), replan=False)
     plan = made.plan(WaitingQueue(0, 0, 4, 0.9))
-    assert plan.ranked[0] == plan.carry[0]
+    assert plan.ranked[0] == plan.memory[0]
     assert plan.steps > 0
-    later = made.plan(WaitingQueue(0, 3, 4, 0.1, carried=plan.carry))
-    assert later.ranked[0] == plan.carry[3]
+    later = made.plan(WaitingQueue(0, 3, 4, 0.1, carried=plan.memory))
+    assert later.ranked[0] == plan.memory[3]
     assert (later.search_s, later.steps, later.missed) == (0.0, 0, False)
     free = planner(chain())
-    assert free.plan(WaitingQueue(0, 0, 4, 0.9)).carry is None
+    assert free.plan(WaitingQueue(0, 0, 4, 0.9)).memory is None
 
 
 @examples(40)

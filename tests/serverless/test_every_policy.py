@@ -81,7 +81,7 @@ def test_a_carried_plan_is_kept_or_missed(name, data):
     plan = _planner(name, slo_s).plan(ask)
     chosen = ask.carried[ask.stage]
     assert plan.missed == (SPACE[chosen].batch > ask.length)
-    assert (plan.search_s, plan.carry) == (0.0, ask.carried)
+    assert (plan.search_s, plan.memory) == (0.0, ask.carried)
     first = SPACE[plan.ranked[0]]
     if plan.missed:
         assert (first.vcpus, first.vgpus) == (SPACE[chosen].vcpus, SPACE[chosen].vgpus)

@@ -34,8 +34,8 @@ from nona.serverless.functions import (
     network_law,
     network_names,
 )
-from nona.serverless.profiles import ProfileRow, between, profile_times, read_profile, rows_of
-from nona.serverless.study.preparation import prepare_serverless
+from nona.serverless.profiles import ProfileRow, interpolated, profile_times, read_profile, rows_of
+from nona.serverless.workflows.preparation import prepare_serverless
 
 #: Mean relative errors in per cent that the fits must not exceed, where the issue states them.
 STATED = {"vgg16": 2.7, "vgg19": 2.7, "resnet50": 2.95, "bert": 6.8}
@@ -178,7 +178,7 @@ def test_a_power_law_is_met_between_its_points(seconds, power, at):
     for size in range(1, 65):
         inside = min(at) <= size <= max(at)
         expected = seconds * size**power if inside else np.inf
-        assert between(curve, size) == pytest.approx(expected)
+        assert interpolated(curve, size) == pytest.approx(expected)
 
 
 def test_measured_configurations_take_the_measured_time_and_others_cannot_be_chosen():

@@ -29,9 +29,9 @@ from nona.serverless.functions import TABLE
 from nona.serverless.metrics import summarise
 from nona.serverless.occupation import container_time
 from nona.serverless.policies.registry import get_policy, policy_names
-from nona.serverless.study.preparation import prepare_serverless
-from nona.serverless.study.run import may_start_cold, report_of, simulate_serverless_scenario
 from nona.serverless.system import HOUR_S, NodeMemory
+from nona.serverless.workflows.preparation import prepare_serverless
+from nona.serverless.workflows.run import may_start_cold, report_of, simulate_serverless_scenario
 
 POLICIES = ("esg", "infless", "fast-gshare", "orion", "fixed")
 QUIET = {"suppress_health_check": list(HealthCheck)}

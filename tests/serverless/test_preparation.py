@@ -16,10 +16,10 @@ from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.policies.registry import get_policy
 from nona.serverless.report.findings import pareto_title
 from nona.serverless.report.text import serverless_text
-from nona.serverless.study.functions import MOST_STAGES
-from nona.serverless.study.preparation import prepare_serverless
-from nona.serverless.study.run import report_of, simulate_serverless_scenario
 from nona.serverless.system import least_nodes
+from nona.serverless.workflows.functions import MOST_STAGES
+from nona.serverless.workflows.preparation import prepare_serverless
+from nona.serverless.workflows.run import report_of, simulate_serverless_scenario
 from tests.core.filled import but
 
 SLIDES = load_scenario(scenario_path("slides_example"))

@@ -264,7 +264,7 @@ def test_a_summary_of_calls_that_can_be_reckoned():
 
 def test_a_plan_that_does_not_fit_is_missed_once():
     """Each call carries a plan of two vCPUs for its second stage, on invokers that have one."""
-    policy = told(lambda ask: BatchPlan((1, 0)) if ask.carried else BatchPlan((0,), carry=(0, 1)))
+    policy = told(lambda ask: BatchPlan((1, 0)) if ask.carried else BatchPlan((0,), memory=(0, 1)))
     functions, space = [function("a", 1.0), function("b", 1.0)], grid([1], [1, 2], [1])
     invokers = (Invoker(vcpus=1),) * 2
     system = one_application(functions, [(0, 1)], space=space, rate=0.2, invokers=invokers)

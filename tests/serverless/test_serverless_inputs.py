@@ -21,9 +21,10 @@ from nona.serverless.engine.options import PlatformRunOptions
 from nona.serverless.engine.run import simulate_serverless
 from nona.serverless.metrics import hits, slo_ratios
 from nona.serverless.policies.registry import get_policy
-from nona.serverless.study.knees import over_number
-from nona.serverless.study.preparation import prepare_serverless
-from nona.serverless.study.run import (
+from nona.serverless.system import SharedNetwork
+from nona.serverless.workflows.knees import over_number
+from nona.serverless.workflows.preparation import prepare_serverless
+from nona.serverless.workflows.run import (
     calls_per_s,
     may_start_cold,
     mser_calls,
@@ -31,7 +32,6 @@ from nona.serverless.study.run import (
     simulate_serverless_scenario,
     warmup_calls,
 )
-from nona.serverless.system import SharedNetwork
 
 TRACE_S = np.cumsum(np.tile([0.1, 0.1, 0.8, 0.3, 0.05], 40))  # bursts: 200 calls, 3.7 a second
 

@@ -17,13 +17,13 @@ from sizes import examples
 from evidence.policy_results import ServerlessStudy
 from evidence.serverless import StudySettings, serverless_study
 from nona.app.jobs.kinds import KINDS
-from nona.app.tasks.desk import JobContext
+from nona.app.tasks.context import JobContext
 from nona.app.tasks.serverless import compare_ways, find_nodes, run_over, run_serverless
 from nona.core.errors import ScenarioError
-from nona.queries.study.exports import TRACE
-from nona.queries.study.shipped import shipped_file
 from nona.queries.sweeps.numbers import LOAD, number_named, numbers_of
 from nona.queries.sweeps.report import parse_values
+from nona.queries.workflows.exports import TRACE
+from nona.queries.workflows.shipped import shipped_file
 from nona.scenario.file import load_scenario, scenario_to_mapping
 from nona.scenario.sample_files import scenario_path
 from nona.serverless.chart_data import ServerlessOutcome
@@ -41,7 +41,7 @@ from nona.serverless.results import (
     ServerlessReport,
     WaysReport,
 )
-from nona.serverless.study.knees import (
+from nona.serverless.workflows.knees import (
     LEAST_LOAD,
     MOST_LOAD,
     SWEPT,
@@ -50,8 +50,8 @@ from nona.serverless.study.knees import (
     over_number,
     policies_over,
 )
-from nona.serverless.study.preparation import prepare_serverless
-from nona.serverless.study.run import (
+from nona.serverless.workflows.preparation import prepare_serverless
+from nona.serverless.workflows.run import (
     CALLS_CSV,
     CALLS_PARQUET,
     calls_per_s,
@@ -59,7 +59,7 @@ from nona.serverless.study.run import (
     simulate_serverless_scenario,
     write_serverless,
 )
-from nona.serverless.study.tasks import Replication
+from nona.serverless.workflows.tasks import Replication
 from tests.cli.calling import refusal, text
 
 STRICT = load_scenario(scenario_path("strict_light"))
@@ -247,7 +247,7 @@ def test_a_point_is_what_a_plain_run_measures_and_words_follow():
     assert len(set(heard)) > 2 * sum(len(p.points) for p in report.policies.values())  # also within runs
     assert OverReport.from_json(report.to_json()) == report
     how = {"policies": ("fast-gshare",), "calls": 60, "replications": 2, "oracle": False}
-    plain = simulate_serverless_scenario(number.set(STRICT, 40.0), **how)
+    plain = simulate_serverless_scenario(number.with_value(STRICT, 40.0), **how)
     point = next(p for p in report.policies["fast-gshare"].points if p.value == 40.0)
     summary = plain.summaries["fast-gshare"]
     assert point.slo_hit_rate.mean == summary.slo_hit_rate.mean
@@ -282,7 +282,7 @@ def said_of(report, verdicts):
 @given(st.floats(0.1, 50.0))
 @examples(20)
 def test_load_multiplies_the_calls_per_second(factor):
-    loaded = number_named(STRICT, LOAD).set(STRICT, factor)
+    loaded = number_named(STRICT, LOAD).with_value(STRICT, factor)
     before, after = (calls_per_s(prepare_serverless(s)) for s in (STRICT, loaded))
     assert after == pytest.approx(factor * before, rel=1e-9)
 
@@ -296,8 +296,8 @@ def test_numbers_without_effect_are_refused_and_all_others_can_be_set():
     more = ("serverless.transfer.remote_bandwidth", "serverless.containers.warm", "serverless.interval.most")
     for key in (*more, *(s.key for s in SWEPT), *(k for k in keys if k.endswith("count"))):
         number = over_number(scenario, key)
-        assert number.set(scenario, number.of(scenario)) == scenario, key
+        assert number.with_value(scenario, number.value_in(scenario)) == scenario, key
     for swept in SWEPT:
         number = over_number(scenario, swept.key)
         for value in parse_values(swept.usual, swept.unit):
-            assert number.set(scenario, value) is not None
+            assert number.with_value(scenario, value) is not None

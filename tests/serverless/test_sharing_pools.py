@@ -28,7 +28,7 @@ from nona.serverless.occupation import held_vgpus
 from nona.serverless.policies.base import BatchPlan, ConfigurationPolicy
 from nona.serverless.report.layouts import layout_rows, placed
 from nona.serverless.sharing import gpu_seconds, larger_slice_s, least_gpu_seconds
-from nona.serverless.study.preparation import prepare_serverless
+from nona.serverless.workflows.preparation import prepare_serverless
 
 POOL_LAYOUT = parse_layout("3g.20gb, 2g.10gb, 1g.5gb", "a100-40gb")
 OVER = [name for name, way in SHARING_MODES.items() if way.oversubscribes]

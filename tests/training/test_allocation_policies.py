@@ -9,7 +9,7 @@ from scipy.optimize import linprog, minimize
 
 from nona.allocation.auctions import bidders, finish_time_fairness
 from nona.allocation.in_order import shortest_first
-from nona.allocation.problem import Carried, EntityShare
+from nona.allocation.problem import EntityShare, PreviousAllocation
 from nona.allocation.registry import get_policy
 from nona.core.errors import SimulationError
 from nona.training.records import run_checks
@@ -59,7 +59,7 @@ def test_gandiva_pairs_jobs_at_random_when_the_cluster_is_crowded():
 
 def test_gandiva_keeps_pairs_that_pay_and_gives_up_the_others():
     rows = (*((i,) for i in range(6)), (0, 3), (1, 2))
-    before = Carried(rows, np.zeros((8, 1)))
+    before = PreviousAllocation(rows, np.zeros((8, 1)))
     assert {(0, 3), (1, 2)} <= set(answer("gandiva", _crowded(1.2, before)).rows)
     for seed in range(8):
         assert not {(0, 3), (1, 2)} & set(answer("gandiva", _crowded(0.9, before, seed)).rows)
@@ -133,7 +133,7 @@ def test_allox_starts_the_shortest_and_leaves_a_job_on_its_gpu():
     """Jobs that start now are first on their GPUs in some best schedule: on one GPU the shortest."""
     found = answer("allox", problem([[1], [1], [1]], [1], remaining=[30, 10, 20]))
     assert (found.shares[:, 0].tolist(), found.objective) == ([0, 1, 0], 10 + 30 + 60)
-    carried = Carried(((0,), (1,)), np.array([[1.0], [0.0]]))
+    carried = PreviousAllocation(((0,), (1,)), np.array([[1.0], [0.0]]))
     asked = problem([[1], [1], [1]], [1], remaining=[1e6, 10, 20], carried=carried)
     assert answer("allox", asked).shares[:, 0].tolist() == [1, 0, 0]
 
@@ -353,7 +353,7 @@ def system(models, arrivals, share):
 
 def gain(asked):
     rates = Rates(asked)
-    return float((np.array(rates.pair(0, 1)[0]) / rates.alone[:2, 0]).sum())
+    return float((np.array(rates.pair(0, 1)[0]) / rates.isolated_rates[:2, 0]).sum())
 
 
 def run_gandiva(asked):

@@ -27,8 +27,8 @@ from nona.training.checkpoints import (
     young_s,
 )
 from nona.training.disturbance import JobTime, NodeFailures, Saving, advanced, checkpointed
-from nona.training.moves import changed_share, least_round_s, move_s, shipped_sizes, worth
-from nona.training.pair_estimator import Completion, PairEstimates, completed, matched, reference_of
+from nona.training.moves import changed_share, least_round_s, move_gain, move_s, shipped_sizes
+from nona.training.pair_estimator import CompletionOptions, PairEstimates, completed, matched, reference_of
 from nona.training.question import NO_HOOKS
 from nona.training.regions import advice, least_stay_s, pays, with_regions, worth_moving
 from nona.training.replications import Extensions, hooks_for
@@ -36,7 +36,6 @@ from nona.training.report.text import switches_text
 from nona.training.results import SwitchesReport
 from nona.training.rounds import simulate_training
 from nona.training.state import Rates
-from nona.training.study.run import OFF, checkpoint_report, compare_switches, one_more_gpu, with_one_more
 from nona.training.system import (
     AloneKey,
     NodeGroup,
@@ -47,6 +46,7 @@ from nona.training.system import (
     TrainingSystem,
 )
 from nona.training.throughput_table import shipped_throughputs
+from nona.training.workflows.run import OFF, checkpoint_report, compare_switches, one_more_gpu, with_one_more
 from tests.serverless.serverless_cases import assert_equal
 
 
@@ -99,11 +99,11 @@ def test_a_preempted_job_loses_nothing_later():
 
 def test_failures_are_a_poisson_stream_of_each_node():
     failures = NodeFailures(100.0, RandomStreams(5))
-    counts = [len(failures.between("k80", n, 0.0, 1e4)) for n in range(200)]
+    counts = [len(failures.failure_times("k80", n, 0.0, 1e4)) for n in range(200)]
     assert abs(np.mean(counts) - 100) < 4 * 10 / np.sqrt(200)
-    halves = failures.between("k80", 3, 0.0, 500.0) + failures.between("k80", 3, 500.0, 1e4)
-    assert halves == failures.between("k80", 3, 0.0, 1e4)
-    assert failures.between("k80", 3, 0.0, 1e3) != failures.between("v100", 3, 0.0, 1e3)
+    halves = failures.failure_times("k80", 3, 0.0, 500.0) + failures.failure_times("k80", 3, 500.0, 1e4)
+    assert halves == failures.failure_times("k80", 3, 0.0, 1e4)
+    assert failures.failure_times("k80", 3, 0.0, 1e3) != failures.failure_times("v100", 3, 0.0, 1e3)
 
 
 def test_claims_are_log_normal_and_users_are_wrong_alike():
@@ -151,7 +151,7 @@ def test_one_users_bias_corrects_what_was_not_measured():
 
 def _worth(old, new, rates, *others):
     thr = [(x * rates).sum(axis=1) for x in (old, new)]
-    return worth((old, thr[0]), (new, thr[1]), *others)
+    return move_gain((old, thr[0]), (new, thr[1]), *others)
 
 
 def _net(shares, old, rates, normal, cost_s, horizon):
@@ -176,15 +176,15 @@ def test_what_is_taken_never_does_less_in_the_planners_own_model(seed):
     nets = [_net(x, old, rates, normal, cost, horizon) for x in (old, new)]
     assert not found.feeds
     assert found.gained - found.lost == pytest.approx(nets[1] - nets[0])
-    assert nets[1 if found.take else 0] >= max(nets) - 1e-9
+    assert nets[1 if found.is_worthwhile else 0] >= max(nets) - 1e-9
 
 
 def test_a_job_without_time_is_fed_and_staying_is_free():
     old, new = np.array([[1.0], [0.0]]), np.array([[0.5], [0.5]])
     found = _worth(old, new, np.array([[4.0], [1.0]]), np.array([2.0, 1.0]), np.full(2, 1e6), 10.0)
-    assert (found.take, found.feeds, found.gained < found.lost) == (True, True, True)
+    assert (found.is_worthwhile, found.feeds, found.gained < found.lost) == (True, True, True)
     same = _worth(new, new, np.array([[4.0], [1.0]]), np.array([2.0, 1.0]), np.full(2, 1e6), 10.0)
-    assert (same.gained, same.lost, same.take) == (0.0, 0.0, False)
+    assert (same.gained, same.lost, same.is_worthwhile) == (0.0, 0.0, False)
 
 
 def test_a_move_costs_steps_a_round_bounds_its_share_and_every_size_says_where_it_is_from():
@@ -224,7 +224,7 @@ def test_advice_takes_the_fastest_region_and_counts_the_move():
     assert advice("a", "east", {"east": 1.0}, 1.0, 1.0, 1.0) is None
 
 
-EXACT = Completion(rank=3, ridge=1e-9, sweeps=2000, tolerance=1e-13)
+EXACT = CompletionOptions(rank=3, ridge=1e-9, sweeps=2000, tolerance=1e-13)
 
 
 def _low_rank(rng, rows=20, columns=30, rank=3):
@@ -240,7 +240,7 @@ def test_a_matrix_of_the_given_rank_is_recovered_and_known_entries_are_kept(seed
     found = completed(x, known, EXACT, np.random.default_rng(seed))
     np.testing.assert_allclose(found, x, atol=1e-5)
     x, known = rng.random((8, 12)), rng.random((8, 12)) < 0.4  # of no rank
-    found = completed(x, known, Completion(), rng)
+    found = completed(x, known, CompletionOptions(), rng)
     np.testing.assert_array_equal(found[known], x[known])
     assert 0 <= found.min() <= found.max() <= 1
 
@@ -263,7 +263,7 @@ def test_columns_are_types_of_partners_and_a_fully_profiled_job_matches_itself()
     reference = reference_of(table, ("k80", "v100"))
     for i, kept in enumerate(reference.kept):
         known = np.ones(len(kept), dtype=bool)
-        match, row = matched(kept, known, reference, Completion(), np.random.default_rng(0))
+        match, row = matched(kept, known, reference, CompletionOptions(), np.random.default_rng(0))
         assert match == i
         np.testing.assert_array_equal(row, kept)
     own, other = table.pair("v100", "b", "d", 1)
@@ -272,7 +272,7 @@ def test_columns_are_types_of_partners_and_a_fully_profiled_job_matches_itself()
     assert row[at] == pytest.approx(own / table.rate("v100", "b", 1))
     back = reference.kept[reference.models.index("d"), reference.column(1, reference.models.index("b"))]
     assert back == pytest.approx(other / table.rate("v100", "d", 1))
-    less = reference.without(0)
+    less = reference.without_model(0)
     assert (less.models, less.kept.shape) == (tuple("bcde"), (4, 8))
     assert less.kept[0, less.column(1, 2)] == pytest.approx(row[at])
 
@@ -280,7 +280,7 @@ def test_columns_are_types_of_partners_and_a_fully_profiled_job_matches_itself()
 def _estimates(share):
     table = _table()
     reference = reference_of(table, ("k80", "v100"))
-    return PairEstimates(table, reference, share, Completion(), RandomStreams(1))
+    return PairEstimates(table, reference, share, CompletionOptions(), RandomStreams(1))
 
 
 def test_what_was_profiled_and_a_pair_that_ran_is_known():
@@ -364,7 +364,7 @@ def test_runs_with_all_switches_repeat_to_the_byte_and_complete():
     (one, _), (other, _) = _run_with(system), _run_with(system)
     assert_equal(one, other, but=("decision_s", "gaps"))
     assert one.complete
-    np.testing.assert_allclose(one.done, one.asked)
+    np.testing.assert_allclose(one.done, one.requested_gpus)
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_time_on_gpus_is_steps_done_or_lost(switches):
     found, hooks = _run_with(system)
     assert found.complete
     rates = np.array([2.0, 5.0, 3.0])
-    np.testing.assert_allclose(found.done, found.asked)
+    np.testing.assert_allclose(found.done, found.requested_gpus)
     np.testing.assert_allclose(rates * found.busy_s[:, 0], found.done + found.lost, rtol=1e-9)
     seen = hooks.findings()
     spent = seen.move_s + seen.restart_s + seen.checkpoint_s

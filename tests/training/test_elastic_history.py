@@ -7,7 +7,7 @@ from nona.training.elastic.results import ElasticHistory
 from nona.training.report.findings import training_finding
 from nona.training.report.tables import changes, policies
 from nona.training.report.traces import elastic_history, elastic_trace
-from nona.training.study.elastic import ElasticRequest, simulate_elastic_jobs
+from nona.training.workflows.elastic import ElasticRequest, simulate_elastic_jobs
 from tests.training.training_sample import ABOUT
 
 POLICIES = ("optimus", "tiresias", "fifo")

@@ -255,7 +255,7 @@ def test_a_curve_ends_where_it_falls_by_less_than_the_threshold(beta0, beta1, do
     """The forecast against a search epoch by epoch along the true curve."""
     errors = [1 / (beta0 * k + beta1) for k in range(1, done + 1)]
     curve = fit_curve(errors)
-    assert curve.at(done) == pytest.approx(errors[-1], rel=1e-3)
+    assert curve.loss(done) == pytest.approx(errors[-1], rel=1e-3)
     falls = (
         k
         for k in range(1, 10**5)
@@ -277,7 +277,7 @@ def test_a_fit_is_closer_to_the_measured_steps_than_any_single_time():
     job = next(job for job in shipped_workload(1) if job.application.name == "cifar10")
     seen = Measuring(job, cluster)
     split = seen.split((4, 2))
-    time = job.application.times.at((4, 2), split.local)
+    time = job.application.times.step_time((4, 2), split.local)
     seen.measured((4, 2), split, time, None)
     seen.measured((4, 2), split, time._replace(step_s=99.0), None)
     assert seen.measured_s[GpuShape(2, 6)] == pytest.approx(

@@ -17,11 +17,18 @@ from nona.cluster.hardware.cluster import Network
 from nona.core.errors import ScenarioError, SimulationError
 from nona.training.elastic.applications import BatchSizes
 from nona.training.elastic.engine import simulate_elastic
-from nona.training.elastic.policy import Active, alone_s, pack
+from nona.training.elastic.policy import ActiveJob, alone_s, pack
 from nona.training.elastic.profiles import ProfileFiles, read_applications, shipped_applications
 from nona.training.elastic.records import elastic_checks, measure_elastic
 from nona.training.elastic.registry import ELASTIC
-from nona.training.elastic.system import CoreLink, ElasticCluster, ElasticSystem, Sender, balance, ring_bytes
+from nona.training.elastic.system import (
+    CoreLink,
+    ElasticCluster,
+    ElasticSystem,
+    SendingJob,
+    balance,
+    ring_bytes,
+)
 from nona.training.elastic.workload import SHIPPED, at_load, read_workload, shipped_workload
 
 # Mean JCT in seconds of the original programs on these files: whole seconds, averaged over 160 jobs.
@@ -106,7 +113,7 @@ def test_pollux_replays_the_first_jobs_faster_than_what_users_tuned():
 JOBS = shipped_workload(3)[:24]
 CLUSTER = ElasticCluster(4, 4)
 SENDERS = st.lists(
-    st.builds(Sender, st.integers(2, 16), st.floats(1e6, 4e9), st.floats(0.05, 3.0), st.floats(0.0, 0.5)),
+    st.builds(SendingJob, st.integers(2, 16), st.floats(1e6, 4e9), st.floats(0.05, 3.0), st.floats(0.0, 0.5)),
     min_size=1,
     max_size=8,
 ).map(tuple)
@@ -192,7 +199,7 @@ def test_not_seeing_a_slow_link_costs_and_fewer_nodes_help():
 def test_packing_is_within_capacity_and_never_takes_more_nodes_than_before(counts, changed, size):
     while sum(counts) > CLUSTER.size or sum(counts) - counts[changed % len(counts)] + size > CLUSTER.size:
         counts = counts[1:] or [1]
-    jobs = [Active(n, JOBS[0], 0, (), 0.0, 0, 0.0) for n in range(len(counts))]
+    jobs = [ActiveJob(n, JOBS[0], 0, (), 0.0, 0, 0.0) for n in range(len(counts))]
     first = pack(CLUSTER, jobs, dict(enumerate(counts)))
     jobs = [replace(job, given=first[job.number]) for job in jobs]
     wanted = {**dict(enumerate(counts)), changed % len(counts): size}
@@ -290,24 +297,24 @@ OWN = ProfileFiles(
 
 def test_an_own_profile_is_interpolated_as_described():
     mine = read_applications(OWN, "mine")["mine"]
-    assert mine.times.at((1,), 18).step_s == pytest.approx(1.5)
+    assert mine.times.step_time((1,), 18).step_s == pytest.approx(1.5)
     assert mine.ends == (10.0, 20.0)  # the least over the batch sizes
     assert mine.noise(36, 1) == pytest.approx((1.5, 8.0))
     split = mine.batches.split(32, 2)
     gain = (4 + 1.428571) / (4 / 4 + 1.428571)
     assert mine.rate((2,), split, 0) == pytest.approx(gain / (1.5 + 12 / 28), rel=1e-6)
     with pytest.raises(SimulationError, match="33 samples on each GPU of placement 1 were not measured"):
-        mine.times.at((1,), 33)
+        mine.times.step_time((1,), 33)
 
 
 def test_shipped_times_are_those_measured_where_they_were_and_rotations_are_equal():
     text = files("nona.training.elastic").joinpath("data/placements.csv").read_text(encoding="utf-8")
     for line in text.splitlines()[1::97]:
         name, digits, local, step, sync = line.split(",")
-        times = shipped_applications()[name].times.at(tuple(map(int, digits)), int(local))
+        times = shipped_applications()[name].times.step_time(tuple(map(int, digits)), int(local))
         assert times == pytest.approx((float(step), float(sync)))
     times = shipped_applications()["cifar10"].times
-    assert times.at((4, 1, 2), 64) == times.at((1, 2, 4), 64) == times.at((2, 4, 1), 64)
+    assert times.step_time((4, 1, 2), 64) == times.step_time((1, 2, 4), 64) == times.step_time((2, 4, 1), 64)
 
 
 def test_the_smallest_batch_gains_one_a_step():
@@ -377,7 +384,7 @@ def test_what_lies_outside_a_flat_profile_is_refused_in_one_line(counts):
     """All of these measurements are on one node: there is nothing to triangulate."""
     mine = read_applications(OWN, "mine")["mine"]
     with pytest.raises(SimulationError, match="were not measured") as raised:
-        mine.times.at(counts, 8)
+        mine.times.step_time(counts, 8)
     assert "\n" not in str(raised.value)
     assert ("most_gpus bounds them" in str(raised.value)) == (max(counts) <= 2)
 

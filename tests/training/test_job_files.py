@@ -31,9 +31,9 @@ from nona.training.job_files import (
     write_trace,
 )
 from nona.training.rows import MOST_PROBLEMS
-from nona.training.study.preparation import has_trace, job_trace, prepare_training
 from nona.training.system import AloneKey, Throughputs, TrainingJob
 from nona.training.throughput_table import read_throughputs, shipped_throughputs
+from nona.training.workflows.preparation import has_trace, job_trace, prepare_training
 from tests.cli.calling import refusal, text
 
 TABLE = shipped_throughputs()
@@ -375,7 +375,7 @@ def test_a_simple_table_of_ones_own_and_all_problems_of_another_at_once():
 
 def test_hours_on_a_stated_gpu_are_as_long_there_and_on_others_by_their_speed():
     table = b"name,model,hours,gpu,workers\na,ResNet-50 (batch size 64),2,v100,1\nb,,1,a100-40gb,1\n"
-    sources = Sources(held={"jobs.csv": table})
+    sources = Sources(in_memory={"jobs.csv": table})
     servers = "[{gpu: v100}, {gpu: p100}, {gpu: a100-40gb}]"
     scenario = parse_scenario(f"{{cluster: {{servers: {servers}}}, training: {{trace: jobs.csv}}}}")
     system = prepare_training(scenario, sources)
@@ -403,14 +403,14 @@ def test_hours_on_a_stated_gpu_are_as_long_there_and_on_others_by_their_speed():
     ],
 )
 def test_hours_that_cannot_be_are_refused_in_a_line(rows, wrong):
-    sources = Sources(held={"jobs.csv": rows.encode()})
+    sources = Sources(in_memory={"jobs.csv": rows.encode()})
     scenario = parse_scenario("{cluster: {servers: [{gpu: v100}]}, training: {trace: jobs.csv}}")
     with pytest.raises(ScenarioError, match=re.escape(wrong)):
         prepare_training(scenario, sources)
 
 
 def test_the_template_can_be_run_as_it_stands():
-    sources = Sources(held={"jobs.csv": TEMPLATE.encode()})
+    sources = Sources(in_memory={"jobs.csv": TEMPLATE.encode()})
     servers = "[{gpu: a100-40gb, gpus: 8}]"
     scenario = parse_scenario(f"{{cluster: {{servers: {servers}}}, training: {{trace: jobs.csv}}}}")
     jobs = prepare_training(scenario, sources).jobs

@@ -95,7 +95,7 @@ def test_jobs_that_hold_gpus_are_never_moved_and_replicas_stand_apart():
     jobs = (TrainingJob("x", "x", 10_000), notebook, TrainingJob("y", "x", 5000, arrival_s=60))
     system = _two_types(jobs, {"x": (10, 5)}, round_s=100.0, reallocation_s=0.0)
     records = _run(system, "isolated")
-    (held,) = records.held
+    (held,) = records.leases
     assert (held.job, held.kind, held.start_s, held.end_s) == (1, 0, 100.0, 600.0)
     assert records.jct_s[1] == pytest.approx(550)
     # replicas stand on different nodes
@@ -103,7 +103,7 @@ def test_jobs_that_hold_gpus_are_never_moved_and_replicas_stand_apart():
     jobs = (TrainingJob("serve", "s", 1000, 2, kind="inference"), TrainingJob("x", "x", 100, 4))
     rates = Throughputs({AloneKey("a", "s", 2): 1.0, AloneKey("a", "x", 4): 1.0})
     records = _run(TrainingSystem(cluster, jobs, rates), "isolated")
-    (held,) = records.held
+    (held,) = records.leases
     assert {g // 4 for g in held.gpus} == {0, 1}
 
 

@@ -22,9 +22,9 @@ from nona.training.report.figures import jct_figure, rho_figure
 from nona.training.report.findings import hours_text, jct_text
 from nona.training.report.text import setting_text
 from nona.training.results import TrainingOutcome, TrainingReport
-from nona.training.study.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
-from nona.training.study.preparation import prepare_training
-from nona.training.study.run import outcome_of, simulate_training_scenario
+from nona.training.workflows.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
+from nona.training.workflows.preparation import prepare_training
+from nona.training.workflows.run import outcome_of, simulate_training_scenario
 from tests.cli.calling import answer, refusal, text
 from tests.training.training_sample import ABOUT
 

@@ -3,7 +3,7 @@
 import pytest
 
 from nona.training.report import figures, findings, tables, traces
-from nona.training.results import ExtensionFindings, Stay
+from nona.training.results import ExtensionFindings, GpuInterval
 from tests.core.filled import but
 from tests.training.training_sample import NAMES, ROUND_S, TYPES, one_more, outcome, trace
 
@@ -73,7 +73,7 @@ def test_the_gantt_has_a_bar_for_each_stay_and_hatches_pairs():
 
 def test_a_window_holds_what_a_chart_can_and_says_what_is_left_out():
     def stay(k, gpu, seconds):
-        return Stay(jobs=(k,), gpu="v100", gpus=(gpu,), start_s=float(k), end_s=k + seconds)
+        return GpuInterval(jobs=(k,), gpu="v100", gpus=(gpu,), start_s=float(k), end_s=k + seconds)
 
     many = [stay(k, k % 100, 1.0) for k in range(9000)]
     shown = figures.window(many, 0.0, 9000.0, "v100")

@@ -18,9 +18,9 @@ from nona.scenario.sample_files import load_sample, scenario_names, scenario_pat
 from nona.scenario.training import GenerateSpec
 from nona.training.generated_jobs import MOST_LOAD, choose_replicas, generate, replica_capacity
 from nona.training.job_files import trace_jobs
-from nona.training.study.preparation import prepare_training
-from nona.training.study.rates import drawn_models
 from nona.training.throughput_table import STACK, all_reduce_s, shipped_throughputs, training_step
+from nona.training.workflows.preparation import prepare_training
+from nona.training.workflows.rates import drawn_models
 from tests.cli.calling import refusal
 
 TABLE = shipped_throughputs()

@@ -50,7 +50,7 @@ def priority(number, gpu, share, ran):
 def trace():
     """Six rounds: a has the V100 throughout, b the K80 for four rounds, b and c share it for two."""
     stays = tuple(
-        training.Stay(jobs=jobs, gpu=gpu, gpus=(0,), start_s=first * ROUND_S, end_s=end * ROUND_S)
+        training.GpuInterval(jobs=jobs, gpu=gpu, gpus=(0,), start_s=first * ROUND_S, end_s=end * ROUND_S)
         for jobs, gpu, first, end in (((0,), "v100", 0, 6), ((1,), "k80", 0, 4), ((1, 2), "k80", 4, 6))
     )
     shares = ((0, "v100", 1.0, True), (1, "k80", 0.7, True), (2, "k80", 0.3, False))

@@ -16,7 +16,7 @@ from typing import Any
 from nona.core.compiled.build import is_ready
 from nona.core.units import duration
 from nona.queries.schedulers.registry import SCHEDULERS
-from nona.queries.study.race import SLOWER
+from nona.queries.workflows.race import SLOWER
 from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
 

@@ -39,7 +39,7 @@ class Worker:
         threading.Thread(target=self._read, daemon=True, name=f"worker-{self.process.pid}").start()
 
     @property
-    def worn(self) -> bool:
+    def exhausted(self) -> bool:
         """True for a worker that another should replace."""
         return self.jobs >= JOBS_EACH or self.bytes > MOST_BYTES
 
@@ -94,7 +94,7 @@ class WorkerPool:
         """Start the spare workers in a thread of their own."""
         threading.Thread(target=self.fill, daemon=True, name="workers").start()
 
-    def take(self) -> Worker:
+    def acquire(self) -> Worker:
         """Return a waiting worker, one that has done its imports if there is one, or else a new one."""
         with self._lock:
             chosen = next((w for w in self._idle if w.ready), self._idle[0] if self._idle else None)
@@ -107,7 +107,7 @@ class WorkerPool:
         worker.listener = None
         worker.jobs += 1
         with self._lock:
-            keep = not (worker.worn or self._closed or len(self._idle) >= 2 * self.idle)
+            keep = not (worker.exhausted or self._closed or len(self._idle) >= 2 * self.idle)
             if keep and worker in self._all:
                 self._idle.insert(0, worker)  # the next job may find there what this one has worked out
         if not keep:

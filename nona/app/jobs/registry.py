@@ -1,10 +1,10 @@
 """Jobs: put in line, started, watched, cancelled, superseded; how long they take.
 
-Work waits in two lines that are fair to their owners (:mod:`nona.app.jobs.line`): one of quick answers, one
-of all else, each with places of its own. The processes are those of :mod:`nona.app.jobs.pool`. Cancel
-kills the process; a job that is superseded is only asked to stop, so that its process can go on with
-the next one at once, and is killed if it does not stop in time. One thread does all that has to happen
-without being asked for; it ends when there is no job left.
+Work waits in two queues that are fair to their owners (:mod:`nona.app.jobs.fair_queue`): one of quick
+answers, one of all else, each with places of its own. The processes are those of
+:mod:`nona.app.jobs.pool`. Cancel kills the process. A job that is superseded is only asked to stop, so that
+its process can go on with the next one at once; it is killed if it does not stop in time. One thread does
+all that has to happen without being asked for; it ends when there is no job left.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from nona.app.jobs.fair_queue import FairQueue, wait_s
 from nona.app.jobs.kinds import KINDS
-from nona.app.jobs.line import FairQueue, wait_s
 from nona.app.jobs.pool import Worker, WorkerPool
 from nona.app.server.ending import temporary_folder
 from nona.core.errors import JobError
@@ -32,7 +32,7 @@ Status = Literal["waiting", "running", "done", "failed", "cancelled"]
 UNFINISHED = ("waiting", "running")
 
 
-def _nobody() -> None:
+def _do_nothing() -> None:
     return None
 
 
@@ -56,11 +56,11 @@ class AppJob:
     owner: str = ""
     expected_s: float = 0.0
     keep: object = None
-    on_end: Callable[[], None] = _nobody
+    on_end: Callable[[], None] = _do_nothing
     worker: Worker | None = None
     started: float | None = None
-    seen: float = field(default_factory=time.monotonic)
-    ended: float | None = None
+    watched_s: float = field(default_factory=time.monotonic)
+    ended_s: float | None = None
     phase: str = ""
     step: float | None = None
     moved: float | None = None
@@ -107,7 +107,7 @@ class AppJob:
         """Wall-clock seconds from start to end, or to now; 0 if it has not started."""
         if self.started is None:
             return 0.0
-        return (self.ended if self.ended is not None else time.monotonic()) - self.started
+        return (self.ended_s if self.ended_s is not None else time.monotonic()) - self.started
 
     @property
     def remaining_s(self) -> float | None:
@@ -132,9 +132,9 @@ class AppJob:
             self.worker, self.status, self.started = take(), "running", time.monotonic()
         return True
 
-    def touch(self) -> None:
+    def mark_watched(self) -> None:
         """Mark the job as watched; unwatched jobs are cancelled after a while."""
-        self.seen = time.monotonic()
+        self.watched_s = time.monotonic()
 
     def cancel(self) -> None:
         """End the work now, and its process with it."""
@@ -179,7 +179,7 @@ class AppJob:
         with self.lock:
             if self.status not in UNFINISHED:
                 return False
-            self.status, self.ended = status, time.monotonic()
+            self.status, self.ended_s = status, time.monotonic()
             if status == "cancelled" and self.best is not None:
                 self.result = {**self.best, "ended_early_s": self.elapsed_s}
         self.on_end()
@@ -287,7 +287,7 @@ class JobRegistry:
     def free(self, kind: str) -> int:
         """Count the jobs of that kind that would start at once."""
         with self._lock:
-            return self._line(kind).free
+            return self._queue(kind).free
 
     def start(
         self,
@@ -313,7 +313,7 @@ class JobRegistry:
             )
             weakref.finalize(job, shutil.rmtree, folder, True)
             self._jobs[job.id], self._specs[job.id] = job, spec
-            self._line(kind).put(owner, job.id)
+            self._queue(kind).put(owner, job.id)
             if self._watcher is None:
                 self._watcher = threading.Thread(target=self._watch, daemon=True, name="jobs")
                 self._watcher.start()
@@ -328,7 +328,7 @@ class JobRegistry:
         """Return the job of that id, if it is still known."""
         return self._jobs.get(job_id) if job_id else None
 
-    def ahead(self, job: AppJob) -> int:
+    def count_ahead(self, job: AppJob) -> int:
         """Count the waiting jobs that start before this one."""
         with self._lock:
             return len(self._before(job))
@@ -336,14 +336,14 @@ class JobRegistry:
     def running_before(self, job: AppJob) -> list[AppJob]:
         """Return the jobs that run in its line."""
         with self._lock:
-            return [j for i in self._line(job.kind).running if (j := self._jobs.get(i))]
+            return [j for i in self._queue(job.kind).running if (j := self._jobs.get(i))]
 
     def wait_s(self, job: AppJob) -> float | None:
         """Estimated seconds until a job that waits starts; ``None`` if nobody can tell."""
         running = self.running_before(job)
         with self._lock:
             ahead = [j for i in self._before(job) if (j := self._jobs.get(i))]
-        return self._durations.wait_s(running, ahead, self._line(job.kind).places)
+        return self._durations.wait_s(running, ahead, self._queue(job.kind).places)
 
     def discard(self, job_id: str | None) -> None:
         """Cancel a job and forget it with its files."""
@@ -368,10 +368,10 @@ class JobRegistry:
         now = time.monotonic()
         for job in list(self._jobs.values()):
             if self._present(job.owner):
-                job.touch()
-            elif job.unfinished and now - job.seen > self.unwatched_s:
+                job.mark_watched()
+            elif job.unfinished and now - job.watched_s > self.unwatched_s:
                 job.cancel()
-            elif not job.unfinished and now - job.seen > self.keep_s:
+            elif not job.unfinished and now - job.watched_s > self.keep_s:
                 self.discard(job.id)
 
     def close(self) -> None:
@@ -384,12 +384,12 @@ class JobRegistry:
         self.pool.close()
         self.close()
 
-    def _line(self, kind: str) -> FairQueue[str]:
+    def _queue(self, kind: str) -> FairQueue[str]:
         return self._lines[KINDS.find(kind).quick]
 
     def _before(self, job: AppJob) -> tuple[str, ...]:
         """Return the jobs in line that start before this one; the lock is held."""
-        order = self._line(job.kind).order()
+        order = self._queue(job.kind).order()
         return order[: order.index(job.id)] if job.id in order else ()
 
     def _check_room(self, owner: str) -> None:
@@ -402,7 +402,7 @@ class JobRegistry:
 
     def _take_out(self, job: AppJob) -> None:
         with self._lock:
-            self._line(job.kind).leave(job.id)
+            self._queue(job.kind).remove(job.id)
             self._specs.pop(job.id, None)
         self._wake.set()
 
@@ -413,7 +413,7 @@ class JobRegistry:
                 self._clear(line)
                 while len(self._stopping) < self._most_stopping and (job_id := line.start()) is not None:
                     job, spec = self._jobs.get(job_id), self._specs.pop(job_id, {})
-                    if job is not None and job.begin(self.pool.take):
+                    if job is not None and job.begin(self.pool.acquire):
                         begun.append((job, spec))
         for job, spec in begun:  # a large one takes the pipe a moment
             self._hand_over(job, spec)
@@ -423,7 +423,7 @@ class JobRegistry:
         for job_id in (*line.running, *line.order()):
             job = self._jobs.get(job_id)
             if job is None or not job.unfinished:
-                line.leave(job_id)
+                line.remove(job_id)
                 self._specs.pop(job_id, None)
             if job is not None and job.status == "done":
                 self._durations.note(job.kind, job.elapsed_s, job.expected_s)
@@ -469,6 +469,6 @@ class JobRegistry:
         """Kill the processes that do not stop; the lock is held."""
         now = time.monotonic()
         for job in self._stopping:
-            if job.worker is not None and job.ended is not None and now - job.ended > GRACE_S:
+            if job.worker is not None and job.ended_s is not None and now - job.ended_s > GRACE_S:
                 job.worker.kill()
         self._stopping = [job for job in self._stopping if not job.released]

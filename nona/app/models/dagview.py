@@ -193,7 +193,7 @@ class ViewEdge(NamedTuple):
     level: float = 0.0
 
 
-class Mode(NamedTuple):
+class ColourMode(NamedTuple):
     """A way to colour: its name, its legend (text, tone), and the ends of its scale if it has one."""
 
     name: str
@@ -238,7 +238,7 @@ class Drawing:
     nodes: tuple[ViewNode, ...]
     edges: tuple[ViewEdge, ...]
     layouts: tuple[Layout, Layout]
-    modes: tuple[Mode, ...]
+    modes: tuple[ColourMode, ...]
     steps: tuple[Merge, ...] = ()
     what: str = "operators"
     blocks: bool = False
@@ -293,7 +293,7 @@ def dag_view(
     """Draw the graph, down to the end of the window; returns what is selected and which step is shown.
 
     ``pick`` selects a node from here: its id, and a number that is new each time; ``answered`` is when
-    the last request was made that is answered by now, see :func:`asked`.
+    the last request was made that is answered by now, see :func:`last_request`.
     """
     react = on_change or (lambda: None)
     sent = {**drawing.json, "notice": notice, "pick": list(pick) if pick else None}
@@ -305,7 +305,7 @@ def dag_view(
     return ViewInput(state.get("selected"), min(int(step), len(drawing.steps)) if step is not None else 0)
 
 
-def asked(key: str) -> ViewRequest | None:
+def last_request(key: str) -> ViewRequest | None:
     """Return the user's last request in the view ``key``."""
     view_state = st.session_state.get(key)
     request = view_state.get("ask") if view_state is not None else None

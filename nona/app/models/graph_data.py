@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from nona.app.models.dagview import SEQUENTIAL, STEPS, Drawing, Layout, Merge, Mode, ViewEdge, ViewNode
-from nona.app.models.loading import Loaded
+from nona.app.models.dagview import SEQUENTIAL, STEPS, ColourMode, Drawing, Layout, Merge, ViewEdge, ViewNode
+from nona.app.models.loading import LoadedModel
 from nona.core.units import format_count, format_size, format_time
 from nona.models.contraction.contracted import ContractedGraph
 from nona.models.decomposition import Decomposition
@@ -17,8 +17,8 @@ from nona.models.graph.blocks import (
     MOST_PARTS,
     Block,
     BlockGraph,
-    Cut,
     Modules,
+    OpenModules,
     Path,
     block_graph,
     chain_paths,
@@ -39,7 +39,7 @@ SEARCHED = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
+class NodeFacts:
     """Facts about every node (operator or task) of a graph, in node order.
 
     ``parts`` names the sub-graph or cut of each node by its number, −1 for cut tasks; ``tensors`` are
@@ -61,7 +61,7 @@ class Facts:
     servers: tuple[str, ...] = ()
 
 
-def block_ids(facts: Facts, graph: BlockGraph) -> tuple[str, ...]:
+def block_ids(facts: NodeFacts, graph: BlockGraph) -> tuple[str, ...]:
     """Return an id for every block: the node's own, or its module's, numbered if the module is in pieces."""
     seen: Counter[tuple[str, ...]] = Counter()
     ids = []
@@ -76,9 +76,9 @@ def block_ids(facts: Facts, graph: BlockGraph) -> tuple[str, ...]:
 
 
 def graph_drawing(
-    facts: Facts,
+    facts: NodeFacts,
     modules: Modules,
-    cut: Cut,
+    cut: OpenModules,
     graph: BlockGraph,
     layouts: tuple[Layout, Layout],
     steps: Sequence[Merge] = (),
@@ -113,7 +113,7 @@ def graph_drawing(
     )
 
 
-def enclosing(paths: Sequence[tuple[str, ...]], cut: Cut, block: Block) -> tuple[str, ...] | None:
+def enclosing(paths: Sequence[tuple[str, ...]], cut: OpenModules, block: Block) -> tuple[str, ...] | None:
     """Return the innermost open module around a block, or ``None``."""
     path = block.path[:-1] if block.path else paths[block.members[0]]
     for length in range(len(path), 0, -1):
@@ -123,7 +123,13 @@ def enclosing(paths: Sequence[tuple[str, ...]], cut: Cut, block: Block) -> tuple
 
 
 def _node(
-    facts: Facts, modules: Modules, cut: Cut, block: Block, own: str, tones: tuple[int, ...], searched: bool
+    facts: NodeFacts,
+    modules: Modules,
+    cut: OpenModules,
+    block: Block,
+    own: str,
+    tones: tuple[int, ...],
+    searched: bool,
 ) -> ViewNode:
     around = enclosing(modules.paths, cut, block) is not None
     if len(block.members) == 1:
@@ -138,7 +144,7 @@ def _node(
     return ViewNode(own, _module_label(block.path), tip, tones, count, inside, around)
 
 
-def _label(facts: Facts, i: int) -> str:
+def _label(facts: NodeFacts, i: int) -> str:
     if facts.what == "tasks" and facts.sizes[i] > 1:
         return f"{facts.sizes[i]} operators"
     return facts.ids[i] if len(set(facts.kinds)) == 1 else facts.kinds[i]  # one kind tells no two apart
@@ -154,7 +160,7 @@ def _module_label(path: tuple[str, ...]) -> str:
     return f"{path[-2]}.{last}" if len(path) > 1 and not last[0].isalpha() else last
 
 
-def _edges(facts: Facts, graph: BlockGraph) -> list[ViewEdge]:
+def _edges(facts: NodeFacts, graph: BlockGraph) -> list[ViewEdge]:
     """One edge for each pair of blocks, with the bytes of the distinct tensors between them."""
     between: dict[tuple[int, int], dict[tuple[int, str], float]] = {}
     for source, target, tensor, size in facts.tensors:
@@ -201,7 +207,7 @@ def _common(values: Sequence[T], block: Block) -> T | None:
 
 def _categories(
     name: str, graph: BlockGraph, values: Sequence[T], colours: Mapping[T, int], texts: Mapping[int, str]
-) -> tuple[Mode, list[int]]:
+) -> tuple[ColourMode, list[int]]:
     shared = [_common(values, b) for b in graph.blocks]
     tones = [OTHER if v is None else colours[v] for v in shared]
     legend = [(text, tone) for tone, text in sorted(texts.items()) if tone != OTHER and tone in tones]
@@ -213,21 +219,21 @@ def _categories(
     rest += ["mixed blocks"] if None in shared else []
     if rest:
         legend.append((", ".join(rest), OTHER))
-    return Mode(name, tuple(legend)), tones
+    return ColourMode(name, tuple(legend)), tones
 
 
-def _by_kind(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
+def _by_kind(facts: NodeFacts, graph: BlockGraph) -> tuple[ColourMode, list[int]]:
     colours = _kind_colours(facts.kinds)
     texts = {tone: kind for kind, tone in colours.items() if tone != OTHER} | {OTHER: "other kinds"}
     return _categories("Kind", graph, facts.kinds, colours, texts)
 
 
-def _by_provenance(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
+def _by_provenance(facts: NodeFacts, graph: BlockGraph) -> tuple[ColourMode, list[int]]:
     colours = {p: i for i, p in enumerate(PROVENANCE)}
     return _categories("Provenance", graph, facts.provenance, colours, dict(enumerate(PROVENANCE)))
 
 
-def _by_part(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
+def _by_part(facts: NodeFacts, graph: BlockGraph) -> tuple[ColourMode, list[int]]:
     count = max(facts.parts, default=-1) + 1
     colours = {-1: OTHER} | {i: i % OTHER for i in range(count)}
     texts = {i: f"sub-graph {i + 1}" for i in range(min(count, 6))} | {OTHER: "always on one server"}
@@ -236,23 +242,23 @@ def _by_part(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
     return _categories("Sub-graph", graph, facts.parts, colours, texts)
 
 
-def _by_server(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
+def _by_server(facts: NodeFacts, graph: BlockGraph) -> tuple[ColourMode, list[int]]:
     names = sorted({name for name in facts.servers if name}, key=lambda name: (len(name), name))
     colours = {"": OTHER} | {name: i % OTHER for i, name in enumerate(names)}
     texts = dict(enumerate(names[:OTHER])) | {OTHER: "cut tasks, where sub-graphs meet"}
     return _categories("Server", graph, facts.servers, colours, texts)
 
 
-def _by_time(facts: Facts, graph: BlockGraph) -> tuple[Mode, list[int]]:
+def _by_time(facts: NodeFacts, graph: BlockGraph) -> tuple[ColourMode, list[int]]:
     times = [sum(facts.times_s[i] for i in b.members) for b in graph.blocks]
     tones = [SEQUENTIAL + min(STEPS - 1, int(STEPS * level)) for level in _levels(times)]
     positive = [t for t in times if t > 0] or [0.0]
-    return Mode(
+    return ColourMode(
         "Time", scale=(format_time(min(positive)), f"{format_time(max(positive))} (log scale)")
     ), tones
 
 
-def drawn_graph(facts: Facts, modules: Modules, cut: Cut) -> BlockGraph:
+def drawn_graph(facts: NodeFacts, modules: Modules, cut: OpenModules) -> BlockGraph:
     """Return the graph of boxes for the open blocks."""
     return block_graph(facts.dag, modules.paths, cut.is_open)
 
@@ -269,7 +275,7 @@ def _subgraph_numbers(contracted: ContractedGraph, decomposition: Decomposition)
     return numbers
 
 
-def operator_facts(loaded: Loaded) -> Facts:
+def operator_facts(loaded: LoadedModel) -> NodeFacts:
     """Return the names, kinds, times and edges of the operators."""
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     graph = contracted.graph
@@ -285,7 +291,7 @@ def operator_facts(loaded: Loaded) -> Facts:
         )
 
     index = graph.index
-    return Facts(
+    return NodeFacts(
         name=graph.name,
         what="operators",
         dag=graph.dag,
@@ -300,7 +306,7 @@ def operator_facts(loaded: Loaded) -> Facts:
     )
 
 
-def task_facts(loaded: Loaded) -> Facts:
+def task_facts(loaded: LoadedModel) -> NodeFacts:
     """Facts of all tasks; a task's kind is that of its operators, or ``task`` where they differ."""
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     index, where = contracted.index, contracted.graph.index
@@ -315,7 +321,7 @@ def task_facts(loaded: Loaded) -> Facts:
         listed = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
         return f"{contracted.tasks[i].id}\n{len(names)} operators, {format_time(times[i])}\n{listed}"
 
-    return Facts(
+    return NodeFacts(
         name=f"{contracted.graph.name} tasks",
         what="tasks",
         dag=contracted.dag,
@@ -330,13 +336,13 @@ def task_facts(loaded: Loaded) -> Facts:
     )
 
 
-def operator_modules(loaded: Loaded) -> Modules:
+def operator_modules(loaded: LoadedModel) -> Modules:
     """Group the operators by their module paths."""
     graph = loaded.prepared.contracted.graph
     return modules(graph.dag, scope_paths(graph), MOST_PARTS)
 
 
-def task_modules(loaded: Loaded) -> Modules:
+def task_modules(loaded: LoadedModel) -> Modules:
     """Return the modules of the tasks: a task belongs to the module that all its operators share."""
     contracted = loaded.prepared.contracted
     own = dict(zip(contracted.graph.index, map(scope_path, contracted.graph.operators), strict=True))
@@ -359,11 +365,11 @@ def playable_modules(nested: Modules) -> dict[Path, tuple[int, ...]]:
     }
 
 
-def part_of(facts: Facts, members: Sequence[int], name: str) -> Facts:
+def part_of(facts: NodeFacts, members: Sequence[int], name: str) -> NodeFacts:
     """Return the facts of some nodes only, with the edges among them."""
     place = {i: k for k, i in enumerate(members)}
     arcs = ((place[u], place[v]) for u in members for v in facts.dag.successors[u] if v in place)
-    return Facts(
+    return NodeFacts(
         name=f"{facts.name} {name}",
         what=facts.what,
         dag=Dag.from_edges(len(members), arcs),

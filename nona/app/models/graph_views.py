@@ -10,11 +10,11 @@ from types import MappingProxyType
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from nona.app.models.dagview import Drawing, Merge, ViewInput, ViewRequest, asked, dag_view
+from nona.app.models.dagview import Drawing, Merge, ViewInput, ViewRequest, dag_view, last_request
 from nona.app.models.graph_data import (
     EXPANDED,
     PLAYED,
-    Facts,
+    NodeFacts,
     block_ids,
     drawn_graph,
     enclosing,
@@ -27,13 +27,13 @@ from nona.app.models.graph_data import (
     task_facts,
     task_modules,
 )
-from nona.app.models.loading import Loaded, fetch, layouts_of
+from nona.app.models.loading import LoadedModel, fetch, layouts_of
 from nona.app.session.state import AppState
 from nona.app.widgets.fields import plain
 from nona.app.widgets.results import tiles
 from nona.core.units import format_count, format_number, format_size, format_time
 from nona.models.cost.costed import OperatorCost
-from nona.models.graph.blocks import BlockGraph, Cut, Modules
+from nona.models.graph.blocks import BlockGraph, Modules, OpenModules
 from nona.models.graph.model import AttributeValue, ModelGraph, Operator, Tensor
 from nona.models.times_report import origin_text
 
@@ -42,20 +42,20 @@ from nona.models.times_report import origin_text
 class Drawings:
     """The session's views by key: their cuts (by key and content), last requests, and picked nodes."""
 
-    cuts: Mapping[tuple[str, str], Cut] = field(default_factory=dict)
-    asked: Mapping[str, ViewRequest] = field(default_factory=dict)
+    cuts: Mapping[tuple[str, str], OpenModules] = field(default_factory=dict)
+    requests: Mapping[str, ViewRequest] = field(default_factory=dict)
     picks: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
-def drawn(state: AppState, key: str, mark: str, content: tuple[Facts, Modules]) -> ViewInput:
+def drawn(state: AppState, key: str, mark: str, content: tuple[NodeFacts, Modules]) -> ViewInput:
     """Draw a graph by its modules, open or closed as the user chose; ``mark`` names its content."""
     facts, modules = content
-    drawings = state.choices.of(Drawings)
+    drawings = state.choices.get(Drawings)
     cut = drawings.cuts.get((key, mark), modules.usual)
     notice = ""
-    request = asked(key)
-    if request and request != drawings.asked.get(key):
-        drawings = replace(drawings, asked={**drawings.asked, key: request})
+    request = last_request(key)
+    if request and request != drawings.requests.get(key):
+        drawings = replace(drawings, requests={**drawings.requests, key: request})
         wanted = _requested(facts, modules, cut, request)
         count = len(drawn_graph(facts, modules, wanted).blocks)
         if count > EXPANDED:
@@ -65,12 +65,12 @@ def drawn(state: AppState, key: str, mark: str, content: tuple[Facts, Modules]) 
             drawings = replace(drawings, cuts={**drawings.cuts, (key, mark): cut})
         state.choices.keep(drawings)
     drawing = _drawing(mark, facts, modules, cut)
-    answered = drawings.asked[key].when if key in drawings.asked else 0
+    answered = drawings.requests[key].when if key in drawings.requests else 0
     return dag_view(key, drawing, notice, drawings.picks.get(key), answered)
 
 
-def _played(state: AppState, key: str, mark: str, facts: Facts, steps: Sequence[Merge]) -> ViewInput:
-    bare = Modules(((),) * len(facts.ids), Cut(1), Cut(1))
+def _played(state: AppState, key: str, mark: str, facts: NodeFacts, steps: Sequence[Merge]) -> ViewInput:
+    bare = Modules(((),) * len(facts.ids), OpenModules(1), OpenModules(1))
 
     def make() -> Drawing:
         graph = drawn_graph(facts, bare, bare.usual)
@@ -78,25 +78,25 @@ def _played(state: AppState, key: str, mark: str, facts: Facts, steps: Sequence[
 
     layouts = layouts_of(facts.dag)
     drawing = fetch(("played", mark, key, facts.name), make, "Drawing the graph")
-    return dag_view(key, drawing, "", state.choices.of(Drawings).picks.get(key))
+    return dag_view(key, drawing, "", state.choices.get(Drawings).picks.get(key))
 
 
-def _drawing(mark: str, facts: Facts, modules: Modules, cut: Cut) -> Drawing:
+def _drawing(mark: str, facts: NodeFacts, modules: Modules, cut: OpenModules) -> Drawing:
     graph = _blocks(mark, facts, modules, cut)
     layouts = layouts_of(graph.dag)
     key = ("drawn", mark, facts.what, cut)
     return fetch(key, lambda: graph_drawing(facts, modules, cut, graph, layouts), "Drawing the graph")
 
 
-def _blocks(mark: str, facts: Facts, modules: Modules, cut: Cut) -> BlockGraph:
+def _blocks(mark: str, facts: NodeFacts, modules: Modules, cut: OpenModules) -> BlockGraph:
     key = ("blocks", mark, facts.what, cut)
     return fetch(key, lambda: drawn_graph(facts, modules, cut), "Grouping the graph")
 
 
-def _requested(facts: Facts, modules: Modules, cut: Cut, request: ViewRequest) -> Cut:
+def _requested(facts: NodeFacts, modules: Modules, cut: OpenModules, request: ViewRequest) -> OpenModules:
     verb, own = request.verb, request.node
     if verb == "all":
-        return Cut(1 + max(map(len, modules.paths)))
+        return OpenModules(1 + max(map(len, modules.paths)))
     if verb == "none":
         return modules.shortest
     graph = drawn_graph(facts, modules, cut)
@@ -111,7 +111,7 @@ def _requested(facts: Facts, modules: Modules, cut: Cut, request: ViewRequest) -
 
 def pick(state: AppState, key: str, node: str) -> None:
     """Select a node of the view ``key`` from here, as a click there would."""
-    drawings = state.choices.of(Drawings)
+    drawings = state.choices.get(Drawings)
     _, before = drawings.picks.get(key, ("", 0))
     state.choices.keep(replace(drawings, picks={**drawings.picks, key: (node, before + 1)}))
     view_state = st.session_state.get(key)
@@ -119,7 +119,7 @@ def pick(state: AppState, key: str, node: str) -> None:
         view_state["selected"] = node
 
 
-def _operators_of(loaded: Loaded) -> tuple[Facts, Modules]:
+def _operators_of(loaded: LoadedModel) -> tuple[NodeFacts, Modules]:
     return fetch(
         ("operators", loaded.key),
         lambda: (operator_facts(loaded), operator_modules(loaded)),
@@ -128,20 +128,20 @@ def _operators_of(loaded: Loaded) -> tuple[Facts, Modules]:
 
 
 def _members_of(
-    state: AppState, key: str, mark: str, content: tuple[Facts, Modules], own: str
+    state: AppState, key: str, mark: str, content: tuple[NodeFacts, Modules], own: str
 ) -> tuple[int, ...]:
     """Return the nodes that a drawn box of the view ``key`` stands for; none when there is no such box."""
     facts, modules = content
-    cut = state.choices.of(Drawings).cuts.get((key, mark), modules.usual)
+    cut = state.choices.get(Drawings).cuts.get((key, mark), modules.usual)
     graph = _blocks(mark, facts, modules, cut)
     return next(
         (b.members for b, i in zip(graph.blocks, block_ids(facts, graph), strict=True) if i == own), ()
     )
 
 
-def _boxes(state: AppState, key: str, mark: str, content: tuple[Facts, Modules]) -> int:
+def _boxes(state: AppState, key: str, mark: str, content: tuple[NodeFacts, Modules]) -> int:
     facts, modules = content
-    cut = state.choices.of(Drawings).cuts.get((key, mark), modules.usual)
+    cut = state.choices.get(Drawings).cuts.get((key, mark), modules.usual)
     return len(_blocks(mark, facts, modules, cut).blocks)
 
 
@@ -149,7 +149,7 @@ NEIGHBOURS = 12
 LISTED = 200
 
 
-def _operator_panel(state: AppState, key: str, loaded: Loaded, own: str) -> None:
+def _operator_panel(state: AppState, key: str, loaded: LoadedModel, own: str) -> None:
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     graph = loaded.prepared.graph
     operator, cost = graph.operators[graph.index[own]], costed.costs[graph.index[own]]
@@ -183,7 +183,7 @@ def _operator_panel(state: AppState, key: str, loaded: Loaded, own: str) -> None
         _neighbours(state, key, "Outputs to", _ends(graph, own, True))
 
 
-def _task_panel(state: AppState, key: str, loaded: Loaded, own: str, neighbours: bool = True) -> None:
+def _task_panel(state: AppState, key: str, loaded: LoadedModel, own: str, neighbours: bool = True) -> None:
     contracted, costed = loaded.prepared.contracted, loaded.prepared.costed[0]
     place = contracted.index[own]
     task, where = contracted.tasks[place], contracted.graph.index
@@ -342,7 +342,7 @@ NO_HOMES: Homes = MappingProxyType({})
 
 @st.fragment
 def graph_browser(
-    state: AppState, loaded: Loaded, key: str, about: Callable[[], None], homes: Homes = NO_HOMES
+    state: AppState, loaded: LoadedModel, key: str, about: Callable[[], None], homes: Homes = NO_HOMES
 ) -> None:
     """Draw the operators (view ``MODEL``) or tasks by their modules, and the selected one.
 
@@ -359,7 +359,7 @@ def graph_browser(
         about()
 
 
-def _facts_of(loaded: Loaded, key: str, homes: Homes = NO_HOMES) -> tuple[Facts, Modules]:
+def _facts_of(loaded: LoadedModel, key: str, homes: Homes = NO_HOMES) -> tuple[NodeFacts, Modules]:
     if key == MODEL:
         return _operators_of(loaded)
     facts, modules = fetch(
@@ -370,7 +370,12 @@ def _facts_of(loaded: Loaded, key: str, homes: Homes = NO_HOMES) -> tuple[Facts,
 
 
 def _selected(
-    state: AppState, loaded: Loaded, key: str, mark: str, content: tuple[Facts, Modules], selected: str | None
+    state: AppState,
+    loaded: LoadedModel,
+    key: str,
+    mark: str,
+    content: tuple[NodeFacts, Modules],
+    selected: str | None,
 ) -> None:
     facts, contracted = content[0], loaded.prepared.contracted
     if selected in facts.ids:
@@ -394,7 +399,7 @@ def _selected(
 
 
 @st.fragment
-def side_by_side(state: AppState, models: Sequence[tuple[str, Loaded]], key: str) -> None:
+def side_by_side(state: AppState, models: Sequence[tuple[str, LoadedModel]], key: str) -> None:
     """Draw the graphs of two models beside each other; ``key`` as for :func:`graph_browser`."""
     for number, (column, (name, loaded)) in enumerate(zip(st.columns(2), models, strict=True)):
         with column:
@@ -403,7 +408,7 @@ def side_by_side(state: AppState, models: Sequence[tuple[str, Loaded]], key: str
 
 
 @st.fragment
-def contraction_player(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
+def contraction_player(state: AppState, loaded: LoadedModel, about: Callable[[], None]) -> None:
     """Play the contraction step by step; large models one module at a time.
 
     Beside the graph stand the step, the selected task, and ``about`` the contraction.
@@ -427,7 +432,7 @@ def contraction_player(state: AppState, loaded: Loaded, about: Callable[[], None
         about()
 
 
-def _part(loaded: Loaded, facts: Facts, modules: Modules) -> tuple[str, tuple[int, ...]]:
+def _part(loaded: LoadedModel, facts: NodeFacts, modules: Modules) -> tuple[str, tuple[int, ...]]:
     parts = playable_modules(modules)
     names = {".".join(path): path for path in parts}
     name = st.selectbox(

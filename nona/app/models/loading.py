@@ -38,10 +38,10 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from nona.app.jobs.line import FairQueue
+from nona.app.jobs.fair_queue import FairQueue
 from nona.app.models.dagview import Layout, lay_out_both
 from nona.app.session.state import AppState
-from nona.app.session.workspace import whose
+from nona.app.session.workspace import owner_key
 from nona.app.tasks.checks import is_quick
 from nona.cluster.hardware.device import devices, user_devices
 from nona.cluster.hardware.executor import executor_class
@@ -53,13 +53,15 @@ from nona.models.graph.model import ModelGraph
 from nona.models.graph.node_link import to_node_link
 from nona.models.prepared import PreparedModel, prepare_model
 from nona.queries.placement.enumeration import configuration_counts
-from nona.queries.study.rows import given_graph
+from nona.queries.workflows.rows import given_graph
 from nona.scenario.lookup import Sources, file_names, safe_name
 from nona.scenario.sample_files import sample_names
 from nona.scenario.schema import Scenario
 
 QUIET_S, OFTEN_S, LATEST_S = 2.0, 600.0, 120.0
-TURN_S = 0.0005  # Python's own 5 ms make a click wait that long whenever it has let go of the interpreter
+SWITCH_INTERVAL_S = (
+    0.0005  # Python's own 5 ms make a click wait that long whenever it has let go of the interpreter
+)
 USUAL, NEVER = (700, 10, 10), 10**9  # Python's own thresholds; full collections off
 
 
@@ -70,11 +72,11 @@ class IdleCollector:
     ``latest_s``: after which time without a quiet moment Python's own collections are admitted again.
     ``often_s``: after which time pages that ran are reason enough for a collection.
 
-    >>> tidying = IdleCollector(quiet_s=0.0)
-    >>> with tidying.working():
-    ...     gc.get_threshold()[2] == NEVER, tidying.tidy(now=1e12)
+    >>> idle_collector = IdleCollector(quiet_s=0.0)
+    >>> with idle_collector.working():
+    ...     gc.get_threshold()[2] == NEVER, idle_collector.collect(now=1e12)
     (True, False)
-    >>> tidying.tidy(now=1e12), gc.get_threshold()[2] == NEVER, gc.get_freeze_count() > 0
+    >>> idle_collector.collect(now=1e12), gc.get_threshold()[2] == NEVER, gc.get_freeze_count() > 0
     (True, False, True)
     >>> gc.unfreeze()
     """
@@ -84,56 +86,58 @@ class IdleCollector:
     ) -> None:
         self._quiet_s, self._latest_s, self._often_s = quiet_s, latest_s, often_s
         self._lock = threading.Lock()
-        self._working, self._grown = 0, False
-        self._seen = self._tidied = self._grew = time.monotonic()
+        self._busy, self._grown = 0, False
+        self._active_s = self._collected_s = self._grew_s = time.monotonic()
 
-    def seen(self) -> None:
+    def note_activity(self) -> None:
         """Note that a page runs."""
-        self._seen = time.monotonic()
+        self._active_s = time.monotonic()
 
     @contextmanager
     def working(self) -> Iterator[None]:
         """Work that makes many objects which stay: no full collection inside. Threads may overlap."""
         with self._lock:
-            self._working += 1
+            self._busy += 1
             self._grown = True
             gc.set_threshold(*USUAL[:2], NEVER)
         try:
             yield
         finally:
             with self._lock:
-                self._working -= 1
-                self._grew = time.monotonic()
+                self._busy -= 1
+                self._grew_s = time.monotonic()
 
-    def tidy(self, now: float) -> bool:
+    def collect(self, now: float) -> bool:
         """Collect if the moment is quiet and there is a reason; whether it did."""
         with self._lock:
-            if self._working:
+            if self._busy:
                 return False
-            if now - self._seen < self._quiet_s:
-                if self._grown and now - self._grew > self._latest_s:
+            if now - self._active_s < self._quiet_s:
+                if self._grown and now - self._grew_s > self._latest_s:
                     gc.set_threshold(*USUAL)
                 return False
-            if not self._grown and (self._seen < self._tidied or now - self._tidied < self._often_s):
+            if not self._grown and (
+                self._active_s < self._collected_s or now - self._collected_s < self._often_s
+            ):
                 return False
             gc.unfreeze()
             gc.collect()
             gc.freeze()
             gc.set_threshold(*USUAL)
-            self._grown, self._tidied = False, now
+            self._grown, self._collected_s = False, now
             return True
 
     def run(self, beat_s: float = 0.5) -> None:
         """Tidy for ever, as a thread of the server does."""
         while True:
             time.sleep(beat_s)
-            self.tidy(time.monotonic())
+            self.collect(time.monotonic())
 
 
 @st.cache_resource
-def tidying() -> IdleCollector:
+def idle_collector() -> IdleCollector:
     """Return the one of this server, with its thread; threads of the server take short turns from now on."""
-    sys.setswitchinterval(TURN_S)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     tidier = IdleCollector()
     threading.Thread(target=tidier.run, daemon=True, name="tidying").start()
     return tidier
@@ -142,15 +146,15 @@ def tidying() -> IdleCollector:
 T = TypeVar("T")
 KEPT, AT_ONCE = 128, 4
 RETRY_S = 20.0
-WAIT_S, BEAT_S = 0.25, 0.1
+WAIT_S, POLL_S = 0.25, 0.1
 BUDGET_S = 60.0  # that a page waits for one step
 
 
 class SharedCache:
     """Results by key, the most recently used ones; failures are kept for a moment only.
 
-    >>> shelf = SharedCache()
-    >>> shelf.ask("six", lambda: 2 * 3).result(), shelf.ask("six", lambda: 0).result()
+    >>> shared_cache = SharedCache()
+    >>> shared_cache.get("six", lambda: 2 * 3).result(), shared_cache.get("six", lambda: 0).result()
     (6, 6)
     """
 
@@ -162,23 +166,23 @@ class SharedCache:
         working: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._most, self._retry_s, self._working = most, retry_s, working
-        self._held: OrderedDict[Hashable, tuple[Future[Any], float]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, tuple[Future[Any], float]] = OrderedDict()
         self._lock = threading.Lock()
-        self._turns = FairThreadPool(at_once)
+        self._pool = FairThreadPool(at_once)
 
-    def ask(self, key: Hashable, make: Callable[[], Any], owner: str = "") -> Future[Any]:
+    def get(self, key: Hashable, make: Callable[[], Any], owner: str = "") -> Future[Any]:
         """Return the work of that key: under way, done, or put in line now among that of ``owner``."""
         with self._lock:
-            future, begun = self._held.get(key, (None, 0.0))
+            future, begun = self._entries.get(key, (None, 0.0))
             if future is not None and _failed(future) and time.monotonic() - begun > self._retry_s:
                 future = None
             if future is None:
                 future, begun = Future(), time.monotonic()
-                self._turns.give(owner, partial(self._run, future, make))
-            self._held[key] = (future, begun)
-            self._held.move_to_end(key)
-            while len(self._held) > self._most:
-                self._held.popitem(last=False)
+                self._pool.submit(owner, partial(self._run, future, make))
+            self._entries[key] = (future, begun)
+            self._entries.move_to_end(key)
+            while len(self._entries) > self._most:
+                self._entries.popitem(last=False)
             return future
 
     def _run(self, future: Future[Any], make: Callable[[], Any]) -> None:
@@ -193,23 +197,23 @@ class FairThreadPool:
     """At most ``at_once`` pieces of work run, one of each owner; owners are served in turn.
 
     >>> done = threading.Event()
-    >>> FairThreadPool(1).give("somebody", done.set)
+    >>> FairThreadPool(1).submit("somebody", done.set)
     >>> done.wait(5)
     True
     """
 
     def __init__(self, at_once: int) -> None:
-        self._line = FairQueue[Callable[[], None]](at_once, each=1)
+        self._queue = FairQueue[Callable[[], None]](at_once, each=1)
         self._lock = threading.Lock()
 
-    def give(self, owner: str, work: Callable[[], None]) -> None:
+    def submit(self, owner: str, work: Callable[[], None]) -> None:
         """Run ``work`` in a thread, now or when it is the owner's turn."""
         with self._lock:
-            self._line.put(owner, work)
+            self._queue.put(owner, work)
             self._start()
 
     def _start(self) -> None:
-        while (work := self._line.start()) is not None:
+        while (work := self._queue.start()) is not None:
             threading.Thread(target=self._run, args=(work,), daemon=True, name="shelf").start()
 
     def _run(self, work: Callable[[], None]) -> None:
@@ -217,7 +221,7 @@ class FairThreadPool:
             work()
         finally:
             with self._lock:
-                self._line.leave(work)
+                self._queue.remove(work)
                 self._start()
 
 
@@ -226,9 +230,9 @@ def _failed(future: Future[Any]) -> bool:
 
 
 @st.cache_resource
-def shelf() -> SharedCache:
+def shared_cache() -> SharedCache:
     """Return the shelf of this server."""
-    return SharedCache(working=tidying().working)
+    return SharedCache(working=idle_collector().working)
 
 
 def fetch(key: Hashable, make: Callable[[], T], doing: str) -> T:
@@ -240,7 +244,7 @@ def fetch(key: Hashable, make: Callable[[], T], doing: str) -> T:
     Raises ``JobError`` when a page has waited for :data:`BUDGET_S`; the work goes on, and is there later.
     """
     in_page = get_script_run_ctx() is not None
-    future: Future[T] = shelf().ask(key, make, whose() if in_page else "")
+    future: Future[T] = shared_cache().get(key, make, owner_key() if in_page else "")
     if not in_page:
         return future.result()
     wait([future], WAIT_S)
@@ -263,12 +267,12 @@ def _show_until(future: Future[Any], doing: str) -> None:
                 "open this page again later, or take a smaller model."
             )
         line.caption(f"{doing} … {seconds:.0f} s" if seconds >= 1 else f"{doing} …")  # the run may end here
-        wait([future], BEAT_S)
+        wait([future], POLL_S)
     place.empty()
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
+class LoadedModel:
     """A prepared model with the number of configurations of each sub-graph.
 
     ``configurations`` is ``None`` where counting takes more than a moment. ``key`` names all that
@@ -306,13 +310,13 @@ def load_graph(state: AppState, name: str, symbols: Mapping[str, int] | None = N
     )
 
 
-def load_model(state: AppState, name: str, device: str, rule: str) -> Loaded:
+def load_model(state: AppState, name: str, device: str, rule: str) -> LoadedModel:
     """Return the model costed on ``device`` and contracted by ``rule``."""
     cost = state.scenario.cost
     return _load(state, load_graph(state, name), name, device, rule, CostOptions(cost.stack, cost.precision))
 
 
-def load_row(state: AppState, index: int) -> Loaded:
+def load_row(state: AppState, index: int) -> LoadedModel:
     """Return the model of one row of the workload as its queries run, with times on the first group's GPU."""
     scenario = state.scenario
     row, cost = scenario.workload[index], scenario.cost
@@ -336,14 +340,14 @@ def load_measured(state: AppState) -> tuple[str, MeasuredTable] | None:
 
 def _load(
     state: AppState, graph: ModelGraph, name: str, device: str, rule: str, options: CostOptions
-) -> Loaded:
+) -> LoadedModel:
     key = f"{name}\n{_content(state, name)}\n{sorted(graph.symbols.items())}"
     cost = state.scenario.cost
     own = json.dumps(state.scenario.cluster.devices, sort_keys=True)
     digest, measured = load_measured(state) or ("", None)
     mark = _digest(repr((key, device, own, rule, options, digest, cost.given.get(name))).encode())
 
-    def prepare() -> Loaded:
+    def prepare() -> LoadedModel:
         devices = user_devices(json.loads(own))
         executor = executor_class(device, devices)
         prepared = prepare_model(
@@ -354,7 +358,7 @@ def _load(
             if is_quick(prepared)
             else None
         )
-        return Loaded(prepared, counts, mark)
+        return LoadedModel(prepared, counts, mark)
 
     return fetch(("loaded", mark), prepare, "Costing and contracting the model")
 
@@ -381,7 +385,7 @@ def portable(state: AppState) -> Scenario:
     return state.scenario.model_copy(update={"models": models})
 
 
-def apart(scenario: Scenario) -> tuple[str, ...]:
+def separate_files(scenario: Scenario) -> tuple[str, ...]:
     """CSV files that the scenario names and that its own file cannot hold."""
     return tuple(file_names(scenario, "trace", "measured", "times", "throughputs", "elastic"))
 
@@ -399,7 +403,7 @@ UPLOAD_ERROR = "upload-error"  # the complaint about a model file
 
 
 @dataclass(frozen=True, slots=True)
-class Choosing:
+class UploadChoice:
     """An upload that is not read yet, and the model before it.
 
     ``replaced`` is what a file of the same name held; ``again`` unfolds the upload once more, for the reason
@@ -416,7 +420,7 @@ class Choosing:
 
 def take_model(state: AppState, name: str, data: bytes) -> bool:
     """Make an uploaded file the session's model, to be read by page Models; whether there was room."""
-    choosing, name = state.choices.of(Choosing), safe_name(name)
+    choosing, name = state.choices.get(UploadChoice), safe_name(name)
     state.choices.complaints.pop(UPLOAD_ERROR, None)
     replaced = state.uploads.sources.read(name) if name in state.uploads.names() else None
     try:

@@ -10,14 +10,14 @@ from typing import Any
 import streamlit as st
 
 from nona.app.jobs.kinds import KINDS
-from nona.app.pages.demo_stories import STORIES, DemoQuestion, DemoStep
+from nona.app.layout.job_panel import ResultsByFingerprint, current_job, show_or_start, start
+from nona.app.layout.run_keeper import ONLY_SAVED
+from nona.app.pages.demo_questions import STORIES, DemoQuestion, DemoStep
 from nona.app.pages.queries.simulation_sweep_settings import settings_of, sweep_version
 from nona.app.session.kept import choose, is_kept
 from nona.app.session.opening import open_shipped_scenario, shipped
 from nona.app.session.state import AppState, Result
 from nona.app.session.workspace import jobs
-from nona.app.shell.job_panel import Seen, bring, current_job, start
-from nona.app.shell.run_keeper import ONLY_SAVED
 from nona.app.store.contents import scenario_of
 from nona.app.widgets.components import COMPONENTS
 from nona.app.widgets.fields import button, plain
@@ -26,8 +26,8 @@ from nona.planning.report_plan import answer_text, outcome_finding
 from nona.planning.results import PlanOutcome
 from nona.queries.report.findings import headline
 from nona.queries.report.placement.comparison import order_finding
-from nona.queries.study.shipped import PLANNED, stored_result
 from nona.queries.sweeps.findings import stability_finding
+from nona.queries.workflows.shipped import PLANNED, stored_result
 from nona.scenario.file import scenario_hash
 from nona.serverless.report.findings import serverless_finding
 from nona.training.report.findings import training_finding
@@ -37,41 +37,41 @@ HOME = "pages/home.py"
 
 
 @dataclass(frozen=True)
-class Tour:
+class DemoState:
     """The place in the stories; ``own`` is the session as it was, ``seen`` what steps have shown so far."""
 
     own: AppState
-    story: int = 0
+    question_index: int = 0
     step: int = 0
-    seen: Seen = field(default_factory=dict)
+    shown_results: ResultsByFingerprint = field(default_factory=dict)
 
     @property
-    def told(self) -> DemoQuestion:
+    def question(self) -> DemoQuestion:
         """The present story."""
-        return STORIES[self.story]
+        return STORIES[self.question_index]
 
     @property
     def place(self) -> str:
         """The present step as text, e.g. ``2.1``."""
-        return f"{self.story + 1}.{self.step + 1}"
+        return f"{self.question_index + 1}.{self.step + 1}"
 
     @property
     def shown(self) -> DemoStep:
         """The present step."""
-        return self.told.steps[self.step]
+        return self.question.steps[self.step]
 
 
-def tour_of(state: AppState) -> Tour | None:
+def tour_of(state: AppState) -> DemoState | None:
     """Return the demo's place while it is on; the person's own jobs go on meanwhile."""
-    tour = state.choices.find(Tour)
+    tour = state.choices.find(DemoState)
     if tour is not None:
         for job_id in tour.own.jobs.values():
             if job := jobs().get(job_id):
-                job.touch()
+                job.mark_watched()
     return tour
 
 
-def take_demo(state: AppState) -> Tour | None:
+def take_demo(state: AppState) -> DemoState | None:
     """Begin the demo that the address asks for (``?demo=1``, or another number); where it is then."""
     asked = st.query_params.get(PARAMETER)
     if asked is not None:
@@ -83,25 +83,25 @@ def take_demo(state: AppState) -> Tour | None:
 
 def begin(state: AppState, story: int = 0) -> None:
     """Set the person's session aside and go to the first step of a story."""
-    tour = state.choices.find(Tour)
+    tour = state.choices.find(DemoState)
     if tour is None:
         state.live.stop(jobs())
-        tour = Tour(copy.copy(state))
+        tour = DemoState(copy.copy(state))
         _become(state, AppState(uploads=state.uploads, kept={ONLY_SAVED: True}))
-    _go(state, replace(tour, story=story, step=0))
+    _go(state, replace(tour, question_index=story, step=0))
 
 
 def press(state: AppState, key: str) -> None:
     """``next``, ``back`` or ``leave``; after the last step of a story comes the next question."""
-    tour = state.choices.find(Tour)
+    tour = state.choices.find(DemoState)
     if tour is None:
         return
     if key == "leave":
         _leave(state, tour)
         return
-    place = _beside(tour, 1 if key == "next" else -1)
+    place = _neighbour(tour, 1 if key == "next" else -1)
     if place is not None:
-        _go(state, replace(tour, story=place[0], step=place[1]))
+        _go(state, replace(tour, question_index=place[0], step=place[1]))
 
 
 def press_key(state: AppState, message: str) -> None:
@@ -111,7 +111,7 @@ def press_key(state: AppState, message: str) -> None:
     Streamlit would draw again: so the demo's own page is asked for.
     """
     key, _, place = message.partition(" ")
-    tour = state.choices.find(Tour)
+    tour = state.choices.find(DemoState)
     if tour is None:
         return
     if place == tour.place:
@@ -120,29 +120,29 @@ def press_key(state: AppState, message: str) -> None:
         state.go_to = tour.shown.page
 
 
-def can(tour: Tour, key: str) -> bool:
+def can(tour: DemoState, key: str) -> bool:
     """Return whether there is a step in the direction of ``key``."""
-    return _beside(tour, 1 if key == "next" else -1) is not None
+    return _neighbour(tour, 1 if key == "next" else -1) is not None
 
 
-def _beside(tour: Tour, by: int) -> tuple[int, int] | None:
+def _neighbour(tour: DemoState, by: int) -> tuple[int, int] | None:
     places = [(s, i) for s, story in enumerate(STORIES) for i in range(len(story.steps))]
-    at = places.index((tour.story, tour.step)) + by
+    at = places.index((tour.question_index, tour.step)) + by
     return places[at] if 0 <= at < len(places) else None
 
 
-def _go(state: AppState, tour: Tour) -> None:
+def _go(state: AppState, tour: DemoState) -> None:
     _take_shipped(tour)
     for kind, result in state.results.items():
-        tour.seen[kind, result.fingerprint] = result
-    before = state.choices.find(Tour)
-    if before is not None and before.story != tour.story:
+        tour.shown_results[kind, result.fingerprint] = result
+    before = state.choices.find(DemoState)
+    if before is not None and before.question_index != tour.question_index:
         state.results = {}  # of another story: nothing of it is shown here
     step = tour.shown
     state.choices.keep(tour)
-    if not open_shipped_scenario(state, tour.told.scenario, step.changes):
+    if not open_shipped_scenario(state, tour.question.scenario, step.changes):
         return
-    state.model = tour.told.model or state.model
+    state.model = tour.question.model or state.model
     for key, value in step.choices:
         choose(state, key, value)
     _pin(state, tour)
@@ -154,34 +154,36 @@ def _go(state: AppState, tour: Tour) -> None:
 SHIPPED = "shipped"  # in place of the job of a result
 
 
-def _take_shipped(tour: Tour) -> None:
+def _take_shipped(tour: DemoState) -> None:
     """Take in the result of the search that would take longer than anybody waits in a demo."""
-    if tour.told.scenario != PLANNED:
+    if tour.question.scenario != PLANNED:
         return
     outcome = stored_result(PlanOutcome)
     scenario = scenario_of(outcome)
     version = scenario_hash(scenario, *KINDS.find("plan").parts)
-    tour.seen.setdefault(("plan", version), Result(version, outcome, SHIPPED, scenario, scenario.name))
+    tour.shown_results.setdefault(
+        ("plan", version), Result(version, outcome, SHIPPED, scenario, scenario.name)
+    )
 
 
-def _pin(state: AppState, tour: Tour) -> None:
+def _pin(state: AppState, tour: DemoState) -> None:
     state.runs.pinned = None
     if tour.shown.against:
-        before = shipped(tour.told.scenario, tour.told.steps[tour.step - 1].changes)
+        before = shipped(tour.question.scenario, tour.question.steps[tour.step - 1].changes)
         mark = scenario_hash(before, *KINDS.find("simulate").parts)
         run = next((k for k in reversed(state.runs.kept) if k.fingerprint == mark), None)
         state.runs.pinned = run.number if run else None
 
 
-def _show(state: AppState, tour: Tour, kind: str) -> None:
+def _show(state: AppState, tour: DemoState, kind: str) -> None:
     """Put the result of that kind on the page, or start the job that makes it; no other one stays."""
     mark = _mark_of(state, kind)
-    bring(state, kind, _asked(state, kind), mark, tour.seen)
+    show_or_start(state, kind, _job_request(state, kind), mark, tour.shown_results)
     if (shown := state.results.get(kind)) is not None and shown.fingerprint != mark:
         del state.results[kind]
 
 
-def _asked(state: AppState, kind: str) -> Mapping[str, Any]:
+def _job_request(state: AppState, kind: str) -> Mapping[str, Any]:
     """Return the request of the present step to a job of that kind, beyond the scenario."""
     return settings_of(state).to_json() if kind == "sweep" else {}
 
@@ -193,7 +195,7 @@ def _mark_of(state: AppState, kind: str) -> str:
     return state.fingerprint(kind)
 
 
-def _leave(state: AppState, tour: Tour) -> None:
+def _leave(state: AppState, tour: DemoState) -> None:
     for kind in KINDS:
         job = jobs().get(state.jobs.get(kind))
         if job is not None and job.unfinished:
@@ -251,7 +253,7 @@ STYLE = COMPONENTS / "demo" / "demo.css"
 QUESTIONS = "demo-questions"
 
 
-def demo_bar(state: AppState, tour: Tour | None) -> None:
+def demo_bar(state: AppState, tour: DemoState | None) -> None:
     """Question, step and text, what was found once it is known, and buttons for what the keys do as well.
 
     Outside a demo it is empty.
@@ -263,15 +265,15 @@ def demo_bar(state: AppState, tour: Tour | None) -> None:
             _bar(state, tour)
 
 
-def _bar(state: AppState, tour: Tour) -> None:
+def _bar(state: AppState, tour: DemoState) -> None:
     st.html(STYLE)
     with st.container(key="demo-bar", gap="xsmall"):
         count = (
-            f"Question {tour.story + 1} of {len(STORIES)} · step {tour.step + 1} of {len(tour.told.steps)}"
-            " · keys ← →"
+            f"Question {tour.question_index + 1} of {len(STORIES)} · "
+            f"step {tour.step + 1} of {len(tour.question.steps)} · keys ← →"
         )
         with st.container(horizontal=True, vertical_alignment="center", key="demo-head"):
-            st.markdown(f"**{plain(tour.told.question)}** :small[{count}]")
+            st.markdown(f"**{plain(tour.question.question)}** :small[{count}]")
             with st.container(horizontal=True, gap="xsmall", width="content"):
                 _buttons(state, tour)
         with st.container(key="demo-text"):
@@ -297,13 +299,13 @@ def _lacks_run(state: AppState, step: DemoStep) -> bool:
 
 
 def _run_again(state: AppState) -> None:
-    tour = state.choices.find(Tour)
+    tour = state.choices.find(DemoState)
     if tour is not None:
         kind = tour.shown.run
-        start(state, kind, _asked(state, kind), _mark_of(state, kind))
+        start(state, kind, _job_request(state, kind), _mark_of(state, kind))
 
 
-def _buttons(state: AppState, tour: Tour) -> None:
+def _buttons(state: AppState, tour: DemoState) -> None:
     for key, label, icon in (("back", "Back", "arrow_back"), ("next", "Next", "arrow_forward")):
         st.button(
             label,
@@ -318,7 +320,7 @@ def _buttons(state: AppState, tour: Tour) -> None:
         "Questions",
         range(len(STORIES)),
         format_func=lambda number: STORIES[number].question,
-        on_click=_ask,
+        on_click=_start_job,
         args=(state,),
         key=QUESTIONS,
     )
@@ -326,5 +328,5 @@ def _buttons(state: AppState, tour: Tour) -> None:
     button("Leave", "demo-leave", press, state, "leave", icon="close", hint=hint)
 
 
-def _ask(state: AppState) -> None:
+def _start_job(state: AppState) -> None:
     begin(state, st.session_state[QUESTIONS])

@@ -26,7 +26,7 @@ LAST = ("contraction", "placement", "choice", "simulator", "statistics", "server
 
 
 @dataclass(frozen=True, slots=True)
-class HowTo:
+class HowToEntry:
     """A question with its answer in a line, the page where it is done, and what is open there.
 
     ``also``: other words by which people look for it.
@@ -45,128 +45,134 @@ class HowTo:
 
 
 HOW_TO = (
-    HowTo("use my own model?", "Drop its file on the window; weights are not read.", "models"),
-    HowTo(
+    HowToEntry("use my own model?", "Drop its file on the window; weights are not read.", "models"),
+    HowToEntry(
         "see whether splitting a query can help?",
         "*What it could gain* names the most that it saves over your link.",
         "models",
         (("model-view", "What it could gain"),),
     ),
-    HowTo(
+    HowToEntry(
         "watch what is merged, and why?",
         "*Step by step*, then Play: every step states its reason.",
         "models",
         (("model-view", "Step by step"),),
     ),
-    HowTo(
+    HowToEntry(
         "see where the tasks run?",
         "Solve the placement, then *Where they run* on page Models.",
         "models",
         (("model-view", "Where they run"),),
     ),
-    HowTo("compare two models?", "*Beside another model* draws both, with their figures.", "models"),
-    HowTo(
+    HowToEntry("compare two models?", "*Beside another model* draws both, with their figures.", "models"),
+    HowToEntry(
         "set rates and targets?",
         "Each model's card has rate, SLO and percentiles.",
         "scenario",
     ),
-    HowTo(
+    HowToEntry(
         "add retrieval before an LLM answer (RAG)?",
         "Add a language model, then choose under *Arrivals* the row that retrieves.",
         "scenario",
     ),
-    HowTo("slice GPUs?", "*Shared as*: MIG slices, then click the layout.", "scenario"),
-    HowTo("replay recorded arrivals?", "*Arrival traces* takes a CSV; choose it as *Arrivals*.", "scenario"),
-    HowTo(
+    HowToEntry("slice GPUs?", "*Shared as*: MIG slices, then click the layout.", "scenario"),
+    HowToEntry(
+        "replay recorded arrivals?", "*Arrival traces* takes a CSV; choose it as *Arrivals*.", "scenario"
+    ),
+    HowToEntry(
         "make arrivals bursty?",
         "*More on* a row, then *Arrivals*: bursts at a multiple of the rate, or gaps of any CV.",
         "scenario",
         also="bursts, peaks",
     ),
-    HowTo(
+    HowToEntry(
         "set the network, its cards and its load?",
         "*Network* below the servers: capacity, latency, cards of each server, racks, other traffic.",
         "scenario",
         also="link, NIC, Ethernet, InfiniBand, NVLink",
     ),
-    HowTo("let GPUs batch queries?", "Open *Batching* below a row, or *Batching of all rows*.", "scenario"),
-    HowTo("use measured times?", "*Times on* takes a table.", "models"),
-    HowTo("add a GPU that is not listed?", "*Devices of your own*.", "scenario"),
-    HowTo(
+    HowToEntry(
+        "let GPUs batch queries?", "Open *Batching* below a row, or *Batching of all rows*.", "scenario"
+    ),
+    HowToEntry("use measured times?", "*Times on* takes a table.", "models"),
+    HowToEntry("add a GPU that is not listed?", "*Devices of your own*.", "scenario"),
+    HowToEntry(
         "know which parts run where?",
         "*Solve the placement* simulates many placements and takes the best.",
         "placement",
     ),
-    HowTo(
+    HowToEntry(
         "know how many servers I need?",
         "*Count servers* finds the fewest that keep the SLOs; in a plan, *Servers to count*.",
         "plan",
     ),
-    HowTo("compare schedulers?", "Choose schedulers and run: all get the same arrivals.", "simulation"),
-    HowTo(
+    HowToEntry("compare schedulers?", "Choose schedulers and run: all get the same arrivals.", "simulation"),
+    HowToEntry(
         "set an option of a scheduler, such as its number of samples?",
         "*Options* below the choice lists the options of the chosen schedulers, such as jsq-d's number of "
         "samples.",
         "simulation",
         (("simulation-view", "Run"),),
     ),
-    HowTo(
+    HowToEntry(
         "find the load at which it breaks?",
         "*Sweep* varies one number or two.",
         "simulation",
         (("simulation-view", "Sweep"),),
     ),
-    HowTo("compare with how it was before?", "*Pin as baseline*, change something, run again.", "simulation"),
-    HowTo(
+    HowToEntry(
+        "compare with how it was before?", "*Pin as baseline*, change something, run again.", "simulation"
+    ),
+    HowToEntry(
         "find what to buy?",
         "Choose GPUs and their prices, then *Find the plan*.",
         "plan",
         also="price, cost, budget, rent",
     ),
-    HowTo(
+    HowToEntry(
         "know whether my cluster keeps its SLOs, with more traffic too, and without a server?",
         "*Does it hold?* checks the tightest target, more traffic and lost servers.",
         "simulation",
         (("simulation-view", "Run"),),
     ),
-    HowTo(
+    HowToEntry(
         "see who wins, and what to change?",
         "Below a run's charts: why the best scheduler wins, and what an overloaded one needs.",
         "simulation",
         (("simulation-view", "Run"),),
         also="advice, recommendation, remedy, overload",
     ),
-    HowTo(
+    HowToEntry(
         "open what I run: a Triton repository, nodes, vLLM, metrics, a load test?",
         "Drop the files, folders as a ZIP. *What was read* shows each fact with its line, and what is asked.",
         "imported",
         also="import, Kubernetes, kubectl, nvidia-smi, Prometheus, KServe, perf_analyzer, AIPerf",
     ),
-    HowTo(
+    HowToEntry(
         "keep, find or share a run?",
         "Page Runs lists finished runs; *Share* makes a file or a link.",
         "runs",
     ),
-    HowTo(
+    HowToEntry(
         "download results?",
         "*Downloads* below a result has tables, reports and traces; the side bar has the scenario.",
         "simulation",
         also="export, save, CSV, PDF, HTML, YAML",
     ),
-    HowTo(
+    HowToEntry(
         "cancel a run?",
         "*Cancel* is beside the progress and in the side bar; the result so far stays.",
         "simulation",
         also="stop, abort",
     ),
-    HowTo(
+    HowToEntry(
         "use a dark theme?",
         "Pages follow the color scheme of your browser or system.",
         "home",
         also="dark mode, light theme, colours",
     ),
-    HowTo("do the same from a shell?", "*Same from the shell*, on every page with a run.", "simulation"),
-    HowTo(
+    HowToEntry("do the same from a shell?", "*Same from the shell*, on every page with a run.", "simulation"),
+    HowToEntry(
         "know how accurate a number is?",
         "Page Evidence has the measured accuracy.",
         "evidence",
@@ -175,7 +181,7 @@ HOW_TO = (
 )
 
 
-def matching_how_to(query: str) -> list[HowTo]:
+def matching_how_to(query: str) -> list[HowToEntry]:
     """Return the questions that hold most words of ``query``, and of these the rarest; all for an empty one.
 
     >>> [entry.question for entry in matching_how_to("dark theme")], matching_how_to("purple theme")
@@ -213,7 +219,7 @@ def how_to_list(state: AppState, query: str) -> int:
     return len(matching)
 
 
-def go_to(state: AppState, entry: HowTo) -> None:
+def go_to(state: AppState, entry: HowToEntry) -> None:
     """Open the page of an entry with its choices made."""
     for key, value in entry.choices:
         choose(state, key, value)

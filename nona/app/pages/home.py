@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from nona.app.layout.run_keeper import store
 from nona.app.pages.runs import open_item
 from nona.app.session.kept import choose
 from nona.app.session.opening import is_own, open_shipped_scenario
 from nona.app.session.page_list import page_file
 from nona.app.session.state import AppState
-from nona.app.shell.run_keeper import store
 from nona.app.store.report import cluster_text, workload_text
 from nona.app.store.saved_results import SavedItem
 from nona.app.widgets.components import Node, colour, declare, draw, el
@@ -21,7 +21,7 @@ from nona.core.document import Document, Figure
 from nona.core.errors import StoreError
 from nona.core.figures import scheduler_style
 from nona.queries.chart_data import LINK_LOAD, STORY_SCENARIO, STRATEGIES, LinkLoadExample, StoryLoad
-from nona.queries.study.shipped import stored_result
+from nona.queries.workflows.shipped import stored_result
 from nona.scenario.sample_files import scenario_families, scenario_title, shipped_scenario
 from nona.scenario.schema import Scenario
 
@@ -35,7 +35,7 @@ TOLD = {
 }
 
 
-class StrategyLook(Document):
+class StrategyStyle(Document):
     """A strategy's words, colour and symbol."""
 
     title: str
@@ -50,7 +50,7 @@ class StoryView(Document):
     points: tuple[StoryLoad, ...]
     limit: Figure
     order: tuple[str, ...]
-    looks: Mapping[str, StrategyLook]
+    looks: Mapping[str, StrategyStyle]
     longest_ms: float
     most_ms: float
     finding: str
@@ -79,7 +79,7 @@ def story_view(story: LinkLoadExample) -> StoryView:
         points=story.points,
         limit=story.limit,
         order=STRATEGIES,
-        looks={name: _look(name) for name in STRATEGIES},
+        looks={name: _strategy_style(name) for name in STRATEGIES},
         longest_ms=max(first[name].jct_ms for name in STRATEGIES),
         most_ms=HIGHEST_MS,
         finding=finding(story.limit),
@@ -87,9 +87,9 @@ def story_view(story: LinkLoadExample) -> StoryView:
     )
 
 
-def _look(name: str) -> StrategyLook:
+def _strategy_style(name: str) -> StrategyStyle:
     (title, about), style = TOLD[name], scheduler_style(name)
-    return StrategyLook(title=title, about=about, colour=style.colour, symbol=style.symbol)
+    return StrategyStyle(title=title, about=about, colour=style.colour, symbol=style.symbol)
 
 
 def finding(limit: float | None) -> str:
@@ -306,7 +306,7 @@ def asks_own(state: AppState, question: UserQuestion) -> bool:
 def open_demo(state: AppState, name: str, page: str) -> None:
     """Open a shipped scenario and go to ``page``."""
     if open_shipped_scenario(state, name):
-        state.tell(f"“{state.scenario.name}” is the scenario now.")
+        state.notify(f"“{state.scenario.name}” is the scenario now.")
         state.go_to = page
 
 
@@ -326,7 +326,7 @@ def answer(state: AppState, question: UserQuestion) -> None:
         if not open_shipped_scenario(state, question.scenario):
             return
         if own:
-            state.tell(
+            state.notify(
                 f"“{state.scenario.name}” is the scenario now; *Undo* in the side bar brings yours back."
             )
     for key, value in question.choices:

@@ -11,7 +11,7 @@ import streamlit as st
 from nona.app.guide import TERMS
 from nona.app.models.loading import model_names
 from nona.app.pages.demo import begin
-from nona.app.pages.demo_stories import STORIES
+from nona.app.pages.demo_questions import STORIES
 from nona.app.pages.help import FIND, HOW_TO, go_to
 from nona.app.pages.home import FAMILY_PAGES, examples, open_demo
 from nona.app.session.opening import new_scenario
@@ -82,7 +82,7 @@ def _show_model(state: AppState, name: str) -> None:
 
 def ask(state: AppState) -> None:
     """Open the palette at the next run."""
-    state.choices.keep(Palette(True, state.choices.of(Palette).opened + 1))
+    state.choices.keep(Palette(True, state.choices.get(Palette).opened + 1))
 
 
 def palette(state: AppState) -> None:
@@ -97,7 +97,7 @@ def palette(state: AppState) -> None:
         key="palette-open",
         help="Pages, models, examples, settings, terms, actions.",
     )
-    asked = state.choices.of(Palette)
+    asked = state.choices.get(Palette)
     if asked.wanted:
         state.choices.keep(Palette(False, asked.opened))
         _dialog(state, asked.opened)

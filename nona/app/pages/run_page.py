@@ -10,13 +10,20 @@ import streamlit as st
 
 from nona.app.jobs.kinds import KINDS
 from nona.app.jobs.registry import AppJob
+from nona.app.layout.equivalents import equivalent
+from nona.app.layout.job_panel import (
+    current_job,
+    poll_interval,
+    progress_text,
+    start,
+    state_changed,
+    time_text,
+)
 from nona.app.pages.runs import ToSave, save_popover
 from nona.app.session.kept import choose
 from nona.app.session.page_list import page_file
 from nona.app.session.state import AppState
-from nona.app.shell.equivalents import equivalent
-from nona.app.shell.job_panel import beat, current_job, moved_on, progress_text, start, time_text
-from nona.app.tasks.desk import MODELS, PLACEMENT
+from nona.app.tasks.context import MODELS, PLACEMENT
 from nona.app.widgets.downloads import Files, download_menu
 from nona.app.widgets.fields import button, plain, summary_bar
 from nona.app.widgets.terms import guide_link
@@ -51,14 +58,14 @@ class PageRun(Generic[D]):
     kind: str
     label: str
     hint: str = ""
-    of: type[D]
+    result_type: type[D]
     answer: Callable[[AppState, D], object]
     before: str | Callable[[], object] = ""
     beside: Callable[[], object] | None = None
     live: Callable[[AppJob], object] | None = None
     at_once: bool = False
     also_live: Callable[[AppState], object] | None = None
-    asked: Document | None = None
+    request: Document | None = None
     version: str = ""
     stale: bool | None = None
     shown: Callable[[AppState], D | None] | None = None
@@ -71,7 +78,7 @@ class PageRun(Generic[D]):
     def version_in(self, state: AppState) -> str:
         """Return the version of the question as it stands."""
         mark = state.fingerprint(self.kind)
-        return self.version or (mark if self.asked is None else f"{mark} {self.asked}")
+        return self.version or (mark if self.request is None else f"{mark} {self.request}")
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ class RunPage(PageRun[D]):
 def run_page(state: AppState, page: RunPage[D]) -> None:
     """Draw the whole page."""
     job_id = state.jobs.get(page.kind)
-    line = [*page.summary(_told(state, page.kind)), _takes(state, page)]
+    line = [*page.summary(_run_scenario(state, page.kind)), _takes(state, page)]
     settings = summary_bar(f"{page.kind}-controls", line, job_id, lambda: _buttons(state, page))
     with settings:
         page.fields(state)
@@ -125,9 +132,9 @@ def run_page(state: AppState, page: RunPage[D]) -> None:
     guide_link(*page.guide)
 
 
-def _told(state: AppState, kind: str) -> Scenario:
+def _run_scenario(state: AppState, kind: str) -> Scenario:
     """Return the scenario of whose settings the line tells: while a job runs, that of the job."""
-    return state.asked.get(kind, state.scenario) if _runs(state, kind) else state.scenario
+    return state.job_scenarios.get(kind, state.scenario) if _runs(state, kind) else state.scenario
 
 
 def _to_save(state: AppState, kind: str, data: object) -> ToSave | None:
@@ -173,7 +180,7 @@ def run_area(state: AppState, run: PageRun[D]) -> D | None:
     job = current_job(state, run.kind)
     with st.container(key=f"{run.kind}-area"):
         notes = st.container()  # always there, so that what is drawn live stays in its place
-        every_s = beat(job, run.poll_s)
+        every_s = poll_interval(job, run.poll_s)
         if every_s is not None:
             st.fragment(_watch, run_every=every_s)(state, run, every_s)
             if run.also_live is not None:
@@ -207,14 +214,14 @@ def _takes(state: AppState, run: PageRun[D]) -> str:
     parts = KINDS.find(run.kind).parts
     if _runs(state, run.kind) or run.refused or (parts and state.problem()):
         return ""
-    return time_text(state, run.kind, {} if run.asked is None else run.asked.to_json())
+    return time_text(state, run.kind, {} if run.request is None else run.request.to_json())
 
 
 def _buttons(state: AppState, run: PageRun[D]) -> None:
     kind, job = KINDS.find(run.kind), current_job(state, run.kind)
     running = job is not None and job.unfinished
     problem = state.problem() if kind.parts else ""
-    options = {} if run.asked is None else run.asked.to_json()
+    options = {} if run.request is None else run.request.to_json()
     with st.container(horizontal=True, vertical_alignment="center", width="content", key=f"{run.kind}-start"):
         if run.beside is not None:
             run.beside()
@@ -246,16 +253,16 @@ def _hindrance(state: AppState, run: PageRun[D]) -> None:
 def _watch(state: AppState, run: PageRun[D], every_s: float) -> None:
     """Show the run as it goes on; the whole page is drawn anew when it starts or ends."""
     job = current_job(state, run.kind)
-    if job is None or moved_on(job, every_s):
+    if job is None or state_changed(job, every_s):
         st.rerun()
-    job.touch()
+    job.mark_watched()
     st.progress(job.fraction, text=plain(progress_text(job)))
     if run.live is not None and (job.live or run.at_once):
         run.live(job)
 
 
 def _of_present(state: AppState, kind: str) -> bool:
-    parts, asked = KINDS.find(kind).parts, state.asked.get(kind)
+    parts, asked = KINDS.find(kind).parts, state.job_scenarios.get(kind)
     return not parts or asked is None or scenario_hash(asked, *parts) == state.fingerprint(kind)
 
 
@@ -293,11 +300,11 @@ def _result(state: AppState, run: PageRun[D]) -> D | None:
 
     One of this scenario as it was before a change has a warning. While the next one is made there is neither.
     """
-    data = state.held(run.kind, run.of)
+    data = state.result_of(run.kind, run.result_type)
     if data is None or _runs(state, run.kind) or not _is_stale(state, run):
         return data
     result = state.results[run.kind]
-    if result.of in ("", state.scenario.name):
+    if result.scenario_name in ("", state.scenario.name):
         _stale_note(state, run, changes_since(state, run.kind))
         return data
     return data if another_is_shown(state, run.kind, result.scenario) else None
@@ -318,7 +325,7 @@ def another_is_shown(state: AppState, kind: str, origin: Scenario | None) -> boo
     """
     result, job = state.results[kind], KINDS.find(kind)
     with st.container(horizontal=True, vertical_alignment="center", key=f"of-another-{kind}"):
-        text = f"The last {job.noun} is of “{result.of}”, not of “{state.scenario.name}”"
+        text = f"The last {job.noun} is of “{result.scenario_name}”, not of “{state.scenario.name}”"
         room = MOST_LINE - len(text)
         changes = "" if origin is None else change_text(origin, state.scenario, job.parts, room)
         st.caption(plain(f"{text}: {changes}." if changes else f"{text}."), width="content")
@@ -343,7 +350,9 @@ def changes_since(state: AppState, kind: str) -> str:
 def _stale_note(state: AppState, run: PageRun[D], changes: str) -> None:
     noun = KINDS.find(run.kind).noun
     what, then = "scenario", "see the scenario as it is now"
-    if run.asked is not None and state.results[run.kind].fingerprint.startswith(state.fingerprint(run.kind)):
+    if run.request is not None and state.results[run.kind].fingerprint.startswith(
+        state.fingerprint(run.kind)
+    ):
         what, then, changes = "question", "answer the present one", ""
     st.warning(
         f"The {what} has changed since this {noun} was made{f' ({plain(changes)})' if changes else ''}; run "

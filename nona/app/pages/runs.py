@@ -10,11 +10,11 @@ from typing import TypeVar
 
 import streamlit as st
 
+from nona.app.layout.run_keeper import ONLY_SAVED, PLACES, comes_back, kind_of, show_result, store
+from nona.app.layout.scenario_bar import run_link
 from nona.app.session.opening import with_files
 from nona.app.session.page_list import page_file
 from nona.app.session.state import OPENED, AppState
-from nona.app.shell.run_keeper import ONLY_SAVED, PLACES, comes_back, kind_of, show_result, store
-from nona.app.shell.scenario_bar import run_link
 from nona.app.store.contents import SAVED_KINDS, Contents
 from nona.app.store.report import answers, answers_figure, changes_text, date_text
 from nona.app.store.saved_results import MOST_NAME, MOST_NOTE, SavedComparison, SavedItem, SavedList
@@ -68,7 +68,7 @@ def _cookie_hint() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedNames:
     """The names under which results of this session were saved, by their keys."""
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -91,16 +91,16 @@ def save_popover(state: AppState, to_save: ToSave | None) -> None:
     mark = to_save.mark
     named, noted = f"save-name-{mark}", f"save-note-{mark}"
     noun = "plan" if kind.noun == "plan" else "run"
-    done = state.choices.of(Saved).names.get(mark)
+    done = state.choices.get(SavedNames).names.get(mark)
 
     def save() -> None:
         given, note = str(st.session_state.get(named, "")), str(st.session_state.get(noted) or "")
         sources = state.uploads.sources
         saved = _attempt(state, lambda: store().save(kind.new_item(given, note, to_save.result, sources)))
         if saved:
-            names = state.choices.of(Saved).names
-            state.choices.keep(Saved({**names, mark: saved[0].name}))
-            state.tell(f"Saved as “{saved[0].name}”.", "runs", "See it")
+            names = state.choices.get(SavedNames).names
+            state.choices.keep(SavedNames({**names, mark: saved[0].name}))
+            state.notify(f"Saved as “{saved[0].name}”.", "runs", "See it")
 
     with st.popover(f"Save this {noun}", icon=":material/bookmark_add:"):
         # Said here: as a hint of the button it would lie over Save, which unfolds where the pointer is.
@@ -136,9 +136,9 @@ def open_item(state: AppState, item: SavedItem) -> None:
     state.go_to = page_file(PLACES[item.kind].page)
     if _show(state, item, contents):
         states = " as stated in the file: run it again to check" if item.imported else ""
-        state.tell(f"“{item.name}” is open, with its result{states}.")
+        state.notify(f"“{item.name}” is open, with its result{states}.")
     else:
-        state.tell(f"The scenario of “{item.name}” is open; run it to see its result here.")
+        state.notify(f"The scenario of “{item.name}” is open; run it to see its result here.")
 
 
 def _show(state: AppState, item: SavedItem, contents: Contents) -> bool:
@@ -222,7 +222,7 @@ def _operations(state: AppState, item: SavedItem) -> None:
 
 def _keep(state: AppState, item: SavedItem) -> None:
     if _attempt(state, lambda: store().keep(item.id)):
-        state.tell(f"“{item.name}” is saved: it stays until you delete it.")
+        state.notify(f"“{item.name}” is saved: it stays until you delete it.")
 
 
 def _share(item: SavedItem) -> None:
@@ -270,13 +270,13 @@ def _change(state: AppState, item: SavedItem, name: str, note: str) -> None:
     if _attempt(state, lambda: store().rename(item.id, given)) and _attempt(
         state, lambda: store().annotate(item.id, note_text)
     ):
-        state.tell(f"“{given}”: name and note are saved.")
+        state.notify(f"“{given}”: name and note are saved.")
 
 
 def _duplicate(state: AppState, item: SavedItem) -> None:
     copy = _attempt(state, lambda: store().duplicate(item.id))
     if copy is not None:
-        state.tell(f"“{copy.name}” is the first in the list.")
+        state.notify(f"“{copy.name}” is the first in the list.")
 
 
 def _delete(state: AppState, *items: SavedItem) -> None:
@@ -287,7 +287,7 @@ def _delete(state: AppState, *items: SavedItem) -> None:
 
 
 def _undo_notice(state: AppState) -> None:
-    items = state.choices.of(_Deleted).items
+    items = state.choices.get(_Deleted).items
     if not items:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="saved-undo"):
@@ -315,7 +315,7 @@ class _Compared:
 
 
 def _compared(state: AppState) -> bool:
-    return bool(state.choices.of(_Compared).ids)
+    return bool(state.choices.get(_Compared).ids)
 
 
 def _start_comparing(state: AppState, ids: Sequence[str]) -> None:
@@ -325,7 +325,7 @@ def _start_comparing(state: AppState, ids: Sequence[str]) -> None:
 
 
 def _compare_panel(state: AppState) -> bool:
-    comparison = state.choices.of(_Compared).found
+    comparison = state.choices.get(_Compared).found
     if comparison is None:
         return False
     button("Back to the list", "saved-back", _stop, state, icon="arrow_back")
@@ -392,7 +392,7 @@ def _import_popover(state: AppState) -> None:
         st.file_uploader(
             f"Exported items ({SUFFIX})",
             key=key,
-            on_change=_take,
+            on_change=_import_file,
             args=(state, key),
             max_upload_size=MOST_BUNDLE_BYTES // 10**6,
             help="The runs become yours, marked as imported. Their figures are as stated in the file.",
@@ -400,13 +400,13 @@ def _import_popover(state: AppState) -> None:
         _complaint(state)
 
 
-def _take(state: AppState, key: str) -> None:
+def _import_file(state: AppState, key: str) -> None:
     upload = st.session_state.get(key)
     if upload is None:
         return
     items = _attempt(state, lambda: import_items(store(), upload.getvalue()))
     if items:
-        state.tell(f"{count_text(len(items), 'item')} imported.")
+        state.notify(f"{count_text(len(items), 'item')} imported.")
 
 
 STEP = 20  # items shown at first, and added by each "Show more"
@@ -455,7 +455,7 @@ def _list(state: AppState, every: SavedList) -> None:
     matching = tuple(item for item in matching if which in (ALL, BY_ITSELF if item.by_itself else BY_WISH))
     if every.items and not matching:
         st.info("No run of this kind contains all of these words. Try a single or a shorter word.")
-    most = state.choices.of(_Shown).most
+    most = state.choices.get(_Shown).most
     for item in matching[:most]:
         _item_card(state, item, _tick_key(item))
     if len(matching) > most:
@@ -503,7 +503,7 @@ def _housekeeping(state: AppState, every: SavedList) -> None:
 
 
 def _more(state: AppState) -> None:
-    state.choices.keep(_Shown(state.choices.of(_Shown).most + STEP))
+    state.choices.keep(_Shown(state.choices.get(_Shown).most + STEP))
 
 
 def _actions(state: AppState, every: SavedList, ticked: list[SavedItem]) -> None:

@@ -127,7 +127,7 @@ class PasswordError(NonaError):
 
 
 @dataclass(frozen=True, slots=True)
-class Hashed:
+class HashedPassword:
     """A password's hash by scrypt (Percival, 2009; RFC 7914), and the key that signs logins.
 
     ``salt``, ``digest`` and ``key`` are hexadecimal; ``n``, ``r`` and ``p`` are scrypt's cost, block size
@@ -169,14 +169,14 @@ class Hashed:
         return hmac.new(bytes.fromhex(self.key), text.encode(), hashlib.sha256).hexdigest()
 
 
-def _hash_password(password: str) -> Hashed:
+def _hash_password(password: str) -> HashedPassword:
     if not SHORTEST <= len(password) <= LONGEST:
         raise PasswordError(
             f"Password: {len(password)} characters, but it must have {SHORTEST} to {LONGEST}; choose another."
         )
     salt = secrets.token_bytes(16)
     digest = _scrypt(password, salt, _N, _R, _P)
-    return Hashed(_N, _R, _P, salt.hex(), digest.hex(), secrets.token_hex(32))
+    return HashedPassword(_N, _R, _P, salt.hex(), digest.hex(), secrets.token_hex(32))
 
 
 def write_password(path: Path, password: str) -> None:
@@ -184,7 +184,7 @@ def write_password(path: Path, password: str) -> None:
     write_whole(path, json.dumps(asdict(_hash_password(password))).encode())
 
 
-def read_password(path: Path) -> Hashed:
+def read_password(path: Path) -> HashedPassword:
     """Return the hash in a file.
 
     Raises ``PasswordError`` when there is none, when it is damaged, or when others can read it.
@@ -192,7 +192,7 @@ def read_password(path: Path) -> Hashed:
     try:
         mode = path.stat().st_mode
         data = json.loads(path.read_text(encoding="utf-8"))
-        hashed = Hashed(**data)
+        hashed = HashedPassword(**data)
         sizes = [len(bytes.fromhex(t)) for t in (hashed.salt, hashed.digest, hashed.key)]
     except FileNotFoundError:
         raise PasswordError(f"File {path}: is missing; set it with `nona app --set-password`.") from None

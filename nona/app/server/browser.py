@@ -75,7 +75,7 @@ MOST = 32  # tabs that are remembered; each reload of a page is a new one
 
 
 @dataclass
-class Screen:
+class BrowserTab:
     """One tab.
 
     ``revision`` counts what makes its fields show other values than before; ``drawn`` is that of the last
@@ -96,59 +96,59 @@ def _running_tab() -> str:
 
 
 @dataclass
-class Screens:
+class BrowserTabs:
     """The tabs of a session by what distinguishes them, the most recently used last.
 
     >>> tab = ["left"]
-    >>> screens = Screens(lambda: tab[0])
-    >>> screens.here.revision, screens.here.behind
+    >>> screens = BrowserTabs(lambda: tab[0])
+    >>> screens.current.revision, screens.current.behind
     (0, False)
     >>> tab[0] = "right"
-    >>> screens.here.revision
+    >>> screens.current.revision
     1
     >>> screens.changed()
     >>> tab[0] = "left"
-    >>> screens.here.revision, screens.here.behind
+    >>> screens.current.revision, screens.current.behind
     (1, True)
     """
 
     tab: Callable[[], str] = _running_tab
-    _held: dict[str, Screen] = field(default_factory=dict)
+    _tabs: dict[str, BrowserTab] = field(default_factory=dict)
 
     @property
-    def here(self) -> Screen:
+    def current(self) -> BrowserTab:
         """The tab whose script runs; outside of any the one that was used last."""
         name = self.tab()
-        if not name and self._held:
-            return next(reversed(self._held.values()))
-        screen = self._held.pop(name, None) or self._made()
-        self._held[name] = screen  # the most recently used comes last
-        for old in list(self._held)[:-MOST]:
-            del self._held[old]
+        if not name and self._tabs:
+            return next(reversed(self._tabs.values()))
+        screen = self._tabs.pop(name, None) or self._made()
+        self._tabs[name] = screen  # the most recently used comes last
+        for old in list(self._tabs)[:-MOST]:
+            del self._tabs[old]
         return screen
 
     def changed(self, moved: bool = False) -> None:
         """Note that the tab that runs has changed what the fields of the others show, or ``moved`` rows."""
-        here = self.here
-        for screen in list(self._held.values()):
+        here = self.current
+        for screen in list(self._tabs.values()):
             if screen is not here:
                 screen.revision, screen.behind = screen.revision + 1, True
                 screen.moved = screen.moved or moved
 
     def drawn(self) -> None:
         """Note that the page of the tab that runs was drawn to its end."""
-        here = self.here
+        here = self.current
         here.drawn, here.behind, here.moved = here.revision, False, False
 
-    def _made(self) -> Screen:
-        latest = max((s.revision for s in self._held.values()), default=-1) + 1
-        return Screen(latest, latest)
+    def _made(self) -> BrowserTab:
+        latest = max((s.revision for s in self._tabs.values()), default=-1) + 1
+        return BrowserTab(latest, latest)
 
 
-class Tabs:
+class ConnectedSessions:
     """The sessions of every owner; ``is_there`` says whether a session is connected.
 
-    >>> tabs = Tabs(lambda session: session == "open")
+    >>> tabs = ConnectedSessions(lambda session: session == "open")
     >>> tabs.add("ann", "open"), tabs.add("bob", "closed")
     (None, None)
     >>> tabs.connected("ann"), tabs.connected("bob"), tabs.connected("carl")
@@ -191,6 +191,6 @@ def _is_connected(session: str) -> bool:
 
 
 @st.cache_resource
-def tabs_of_owners() -> Tabs:
+def tabs_of_owners() -> ConnectedSessions:
     """Return the tabs of all sessions of this server."""
-    return Tabs(_is_connected)
+    return ConnectedSessions(_is_connected)

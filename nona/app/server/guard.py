@@ -95,7 +95,7 @@ class RequestScope:
     query: str = ""
 
     @classmethod
-    def of(cls, scope: Scope) -> RequestScope:
+    def from_scope(cls, scope: Scope) -> RequestScope:
         """From a scope of HTTP or of a WebSocket."""
         headers: dict[str, str] = {}
         for key, value in scope.get("headers", ()):
@@ -199,10 +199,10 @@ def _wanted(request: RequestScope) -> str:
 
 
 @dataclass
-class Guesses:
+class PasswordGuesses:
     """Wrong passwords by address.
 
-    >>> guesses = Guesses()
+    >>> guesses = PasswordGuesses()
     >>> for _ in range(GUESSES):
     ...     guesses.wrong("10.0.0.9", now=1.0)
     >>> guesses.may("10.0.0.9", now=2.0), guesses.may("10.0.0.8", now=2.0), guesses.may("10.0.0.9", now=99.0)
@@ -228,8 +228,8 @@ class Login:
     """Admission of visitors: with the password's ticket, or named by a proxy."""
 
     serving: Serving
-    guesses: Guesses = field(default_factory=Guesses)
-    _turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    guesses: PasswordGuesses = field(default_factory=PasswordGuesses)
+    _hashing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _waiting: int = 0
 
     def admits(self, request: RequestScope) -> bool:
@@ -240,17 +240,17 @@ class Login:
         hashed, ticket = self._hashed(), request.cookie(cookie_name("login"))
         return hashed is not None and ticket is not None and hashed.admits(ticket)
 
-    async def ask(self, request: RequestScope, receive: Receive, send: Send) -> None:
+    async def respond(self, request: RequestScope, receive: Receive, send: Send) -> None:
         """Answer somebody who has not: take a password, show the page, or refuse."""
         if self.serving.password_file is None:
             return await answer(send, request, 401, "Log in at the proxy first.\n")
         if request.path == PATH and request.method == "POST":
-            return await self._take(request, receive, send)
+            return await self._take_password(request, receive, send)
         if request.document:
             return await self._show(request, send, 401, "This server asks for its password.")
         return await answer(send, request, 401, "Log in first.\n")
 
-    async def _take(self, request: RequestScope, receive: Receive, send: Send) -> None:
+    async def _take_password(self, request: RequestScope, receive: Receive, send: Send) -> None:
         visitor = request.visitor(self.serving)
         if not self.guesses.may(visitor, time.monotonic()) or self._waiting >= WAITING:
             return await self._show(request, send, 429, "Too many attempts. Wait a minute, then try again.")
@@ -266,10 +266,10 @@ class Login:
         more = [(b"location", _wanted(request).encode()), (b"set-cookie", cookie.encode())]
         return await answer(send, request, 303, "", more=more)
 
-    async def _fits(self, hashed: access.Hashed, given: str) -> bool:
+    async def _fits(self, hashed: access.HashedPassword, given: str) -> bool:
         self._waiting += 1
         try:
-            async with self._turn:
+            async with self._hashing:
                 return await asyncio.to_thread(hashed.fits, given)
         finally:
             self._waiting -= 1
@@ -277,7 +277,7 @@ class Login:
     async def _show(self, request: RequestScope, send: Send, status: int, message: str) -> None:
         await answer(send, request, status, _page(message, request), "text/html")
 
-    def _hashed(self) -> access.Hashed | None:
+    def _hashed(self) -> access.HashedPassword | None:
         """Read each time, so that a changed password ends all logins; ``None`` if unreadable."""
         path: Path | None = self.serving.password_file
         try:
@@ -305,12 +305,12 @@ class Guard:
         """Answer, or let the app answer."""
         if scope["type"] not in ("http", "websocket"):
             return await self._app(scope, receive, send)
-        request = RequestScope.of(scope)
+        request = RequestScope.from_scope(scope)
         refused = _refusal(request, self._serving)
         if refused:
             return await answer(send, request, 403, refused + "\n")
         if self._serving.guarded and request.path != HEALTH and not self._login.admits(request):
-            return await self._login.ask(request, receive, send)
+            return await self._login.respond(request, receive, send)
         if request.socket:
             return await self._connect(request, scope, receive, send)
         fresh = request.document

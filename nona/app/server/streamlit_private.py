@@ -170,7 +170,7 @@ def look_up_nothing() -> None:
 BEAT_S, GONE_S = 5.0, 30.0  # a tab that loses its connection for a moment keeps its files
 
 
-class ReceivedFiles:
+class FileStore:
     """The files that ``held`` keeps, with limits; ``is_there`` says whether a session is connected.
 
     A page takes a file into the session's folder in the moment in which it arrives. Streamlit keeps it for
@@ -180,7 +180,7 @@ class ReceivedFiles:
 
     >>> from streamlit.runtime.uploaded_file_manager import UploadedFileRec
     >>> held = MemoryUploadedFileManager("/upload")
-    >>> received = ReceivedFiles(held, lambda session: False, most_bytes=10)
+    >>> received = FileStore(held, lambda session: False, most_bytes=10)
     >>> for name in ("a", "b", "c"):
     ...     held.add_file("me", UploadedFileRec(name, name, "", b"12345"))
     >>> [file.name for file in held.get_files("me", ["a", "b", "c"])]
@@ -200,9 +200,9 @@ class ReceivedFiles:
         self._most_bytes, self._most_files = most_bytes, most_files
         self._gone: dict[str, float] = {}
         self._add = manager.add_file
-        manager.add_file = self._take  # type: ignore[method-assign]
+        manager.add_file = self._receive  # type: ignore[method-assign]
 
-    def _take(self, session_id: str, file: Any) -> None:
+    def _receive(self, session_id: str, file: Any) -> None:
         self._add(session_id, file)
         files = list(self._held.file_storage.get(session_id, {}).values())
         size, count = sum(len(f.data) for f in files), len(files)
@@ -230,7 +230,7 @@ class ReceivedFiles:
 
 
 @st.cache_resource
-def received() -> ReceivedFiles | None:
+def received() -> FileStore | None:
     """Return the one of this server, with its thread; ``None`` where no server runs."""
     if not Runtime.exists():
         return None
@@ -238,6 +238,6 @@ def received() -> ReceivedFiles | None:
     manager = runtime.uploaded_file_mgr
     if not isinstance(manager, MemoryUploadedFileManager):
         return None
-    keeper = ReceivedFiles(manager, runtime.is_active_session)
+    keeper = FileStore(manager, runtime.is_active_session)
     threading.Thread(target=keeper.run, daemon=True, name="received").start()
     return keeper

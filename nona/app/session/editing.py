@@ -46,7 +46,7 @@ def put(data: Any, path: PlacePath, value: Any) -> None:
     node[path[-1]] = copy.deepcopy(value)
 
 
-def rows(scenario: Scenario) -> tuple[list[str], ...]:
+def list_entries(scenario: Scenario) -> tuple[list[str], ...]:
     """Name the entries of the lists that people add to and remove from."""
     return (
         [row.model for row in scenario.workload],
@@ -60,10 +60,10 @@ class ScenarioText:
     """The parts of one scenario in plain data, quantities with their units; made when first asked for.
 
     >>> from nona.scenario.file import scenario_from_mapping
-    >>> rows = [{"model": "gpt2", "rate": 5}]
-    >>> scenario = scenario_from_mapping({"cluster": {"servers": [{"gpu": "t4"}]}, "workload": rows})
+    >>> list_entries = [{"model": "gpt2", "rate": 5}]
+    >>> scenario = scenario_from_mapping({"cluster": {"servers": [{"gpu": "t4"}]}, "workload": list_entries})
     >>> text = ScenarioText(scenario)
-    >>> text.at(("cluster", "servers", 0, "gpu")), text.at(("workload", 0, "rate"))
+    >>> text.value_at(("cluster", "servers", 0, "gpu")), text.value_at(("workload", 0, "rate"))
     ('t4', '5/s')
     """
 
@@ -71,7 +71,7 @@ class ScenarioText:
         self.scenario = scenario
         self._parts: dict[str | int, Any] = {}
 
-    def at(self, path: PlacePath) -> Any:
+    def value_at(self, path: PlacePath) -> Any:
         """Return a copy of the value at ``path``, which the caller may change; raises as ``[]`` does."""
         if not path:
             return self.scenario.model_dump(mode="json")
@@ -106,7 +106,7 @@ class History:
     >>> history = History(clock=iter((0.0, 1.0, 9.0)).__next__)
     >>> for place in ("seed", "seed", "name"):
     ...     history.note("before " + place, place)
-    >>> history.undone, history.back("now"), history.undone, history.redone
+    >>> history.undone, history.undo("now"), history.undone, history.redone
     ('name', 'before name', 'seed', 'name')
     """
 
@@ -126,27 +126,27 @@ class History:
 
     @property
     def undone(self) -> str:
-        """The place that :meth:`back` would change back; empty if there is none."""
+        """The place that :meth:`undo` would change back; empty if there is none."""
         return self._past[-1][0] if self._past else ""
 
     @property
     def redone(self) -> str:
-        """The place that :meth:`forth` would change again; empty if there is none."""
+        """The place that :meth:`redo` would change again; empty if there is none."""
         return self._future[-1][0] if self._future else ""
 
-    def back(self, now: Any) -> Any:
+    def undo(self, now: Any) -> Any:
         """Return the state before the last change, ``None`` if there is none; ``now`` can be restored."""
         return self._move(self._past, self._future, now)
 
-    def forth(self, now: Any) -> Any:
-        """Return the state before the last :meth:`back`, ``None`` if there is none."""
+    def redo(self, now: Any) -> Any:
+        """Return the state before the last :meth:`undo`, ``None`` if there is none."""
         return self._move(self._future, self._past, now)
 
     def steps(self, most: int) -> tuple[tuple[tuple[str, Any], ...], tuple[tuple[str, Any], ...]]:
         """Return the latest steps to undo and to redo, at most that many of each, the latest last."""
         return tuple(self._past[-most:]), tuple(self._future[-most:])
 
-    def take(self, past: Sequence[tuple[str, Any]], future: Sequence[tuple[str, Any]]) -> None:
+    def restore(self, past: Sequence[tuple[str, Any]], future: Sequence[tuple[str, Any]]) -> None:
         """Take steps as :meth:`steps` gave them."""
         self._past, self._future, self._last = list(past), list(future), ("", 0.0)
 

@@ -58,14 +58,14 @@ class LiveAnswers:
     ``last`` is the answer that was shown last.
     """
 
-    asked: str = ""
+    requested: str = ""
     parts: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     first: str = ""
     answers: dict[str, ShownAnswer] = field(default_factory=dict)
     errors: dict[str, tuple[str, ...]] = field(default_factory=dict)
     last: ShownAnswer | None = None
-    seen: tuple[Mapping[str, Any], ...] = ()
+    watched: tuple[Mapping[str, Any], ...] = ()
 
     def refresh(
         self, registry: JobRegistry, questions: Sequence[ScenarioState], uploads: Uploads, owner: str = ""
@@ -76,21 +76,21 @@ class LiveAnswers:
         """
         if self.first != questions[0].fingerprint:
             self.first, self.errors = questions[0].fingerprint, {}
-        if self.asked and self.asked not in {q.fingerprint for q in questions}:
+        if self.requested and self.requested not in {q.fingerprint for q in questions}:
             self.stop(registry)
-        wanted = next((q for q in questions if not self.settled(q.fingerprint)), None)
+        wanted = next((q for q in questions if not self.is_final(q.fingerprint)), None)
         if wanted is None:
             return
-        if self.asked != wanted.fingerprint or self._lost(registry):
+        if self.requested != wanted.fingerprint or self._lost(registry):
             self.stop(registry)
-            self._ask(registry, wanted, uploads, owner)
-        self._look(registry)
+            self._start(registry, wanted, uploads, owner)
+        self._poll(registry)
 
     def find(self, fingerprint: str) -> ShownAnswer | None:
         """Return the answer for a scenario, as far as it is known."""
         return self.answers.get(fingerprint)
 
-    def settled(self, fingerprint: str) -> bool:
+    def is_final(self, fingerprint: str) -> bool:
         """Return whether a scenario's answer is final: all is simulated, or it failed."""
         answer = self.answers.get(fingerprint)
         return fingerprint in self.errors or (answer is not None and answer.complete)
@@ -104,36 +104,38 @@ class LiveAnswers:
         """Cancel the request; the answers so far stay."""
         for job_id in self.parts:
             registry.supersede(job_id)
-        self.asked, self.parts, self.seen = "", (), ()
+        self.requested, self.parts, self.watched = "", (), ()
 
-    def _look(self, registry: JobRegistry) -> None:
+    def _poll(self, registry: JobRegistry) -> None:
         jobs = self._jobs(registry)
         for job in jobs:
-            job.touch()
-        if not self.asked:
+            job.mark_watched()
+        if not self.requested:
             return
         unfinished = any(job.unfinished for job in jobs)
         answers = tuple(job.live for job in jobs if job.live)
         waiting = any(job.unfinished and not job.live for job in jobs)
         if answers and not waiting and not (unfinished and self._has_seen(answers)):
-            self.seen = answers
+            self.watched = answers
             self._keep([QuickAnswer.from_json(t) for t in answers], not unfinished)
         if not unfinished:
             failed = tuple(dict.fromkeys(job.error for job in jobs if job.status == "failed"))
             if failed:
-                self.errors[self.asked] = failed
-            self.asked, self.parts, self.seen = "", (), ()
+                self.errors[self.requested] = failed
+            self.requested, self.parts, self.watched = "", (), ()
 
     def _keep(self, answers: Sequence[QuickAnswer], complete: bool) -> None:
-        former, answer = self.answers.pop(self.asked, None), merged(answers, self.names)
+        former, answer = self.answers.pop(self.requested, None), merged(answers, self.names)
         worse = former is not None and former.data.replications > answer.replications  # asked a second time
-        self.answers[self.asked] = former if former and worse else ShownAnswer(self.asked, answer, complete)
+        self.answers[self.requested] = (
+            former if former and worse else ShownAnswer(self.requested, answer, complete)
+        )
         for old in list(self.answers)[:-MOST_KEPT]:
             del self.answers[old]
 
     def _has_seen(self, news: Sequence[Mapping[str, Any]]) -> bool:
         """Return whether no job has news, by identity: to look often must cost little."""
-        return len(news) == len(self.seen) and all(t is s for t, s in zip(news, self.seen, strict=True))
+        return len(news) == len(self.watched) and all(t is s for t, s in zip(news, self.watched, strict=True))
 
     def _jobs(self, registry: JobRegistry) -> list[AppJob]:
         return [job for job in map(registry.get, self.parts) if job is not None]
@@ -142,7 +144,7 @@ class LiveAnswers:
         jobs = self._jobs(registry)
         return len(jobs) < len(self.parts) or any(job.status == "cancelled" for job in jobs)
 
-    def _ask(self, registry: JobRegistry, wanted: ScenarioState, uploads: Uploads, owner: str) -> None:
+    def _start(self, registry: JobRegistry, wanted: ScenarioState, uploads: Uploads, owner: str) -> None:
         started: list[str] = []
         scenario = wanted.scenario
         base = scenario_to_mapping(scenario)
@@ -156,7 +158,7 @@ class LiveAnswers:
                 for job_id in started:
                     registry.supersede(job_id)
                 return
-        self.asked, self.parts = wanted.fingerprint, tuple(started)
+        self.requested, self.parts = wanted.fingerprint, tuple(started)
         self.names = tuple(s.name for s in scenario.schedulers)
 
 

@@ -27,7 +27,7 @@ class OpeningProblems:
     """Problems with a text that was to be opened; without lines there are none. ``text``: the text itself.
 
     >>> from nona.core.errors import ScenarioError
-    >>> OpeningProblems.of("plan.yaml", ScenarioError(["seed: is missing; add it.", "name: is empty."])).lines
+    >>> OpeningProblems.from_error("plan.yaml", ScenarioError(["seed: is missing; add it.", "name: is empty."])).lines
     ('seed: is missing; add it.', 'name: is empty.')
     """
 
@@ -36,7 +36,7 @@ class OpeningProblems:
     text: str = ""
 
     @classmethod
-    def of(cls, what: str, error: NonaError, text: str = "") -> OpeningProblems:
+    def from_error(cls, what: str, error: NonaError, text: str = "") -> OpeningProblems:
         """Collect the reasons of an error; ``what`` was to be opened."""
         return cls(what, reasons(error), text)
 
@@ -55,7 +55,7 @@ def new_state() -> AppState:
             state.scenario = with_files(opened.scenario, opened.sources, state.uploads)
             state.show_first_model()
         except NonaError as error:
-            state.choices.keep(OpeningProblems.of(Path(path).name, error))
+            state.choices.keep(OpeningProblems.from_error(Path(path).name, error))
     return state
 
 
@@ -99,7 +99,7 @@ def open_file(state: AppState, name: str, data: bytes) -> None:
     Files that a YAML file only names may be missing: they can be uploaded afterwards.
     """
     opened = open_bytes(data, name, state.uploads.sources, files_may_be_missing=True)
-    if opened.sources.held is not None:
+    if opened.sources.in_memory is not None:
         take_scenario(state, with_files(opened.scenario, opened.sources, state.uploads))
     else:
         take_scenario(state, with_plain_names(opened.scenario))
@@ -123,7 +123,7 @@ def new_scenario(state: AppState) -> None:
     """Begin a scenario of one's own: a group of servers, no queries yet; Undo brings back the former."""
     take_scenario(state, scenario_from_mapping(NEW))
     state.go_to = page_file("scenario")
-    state.tell("A new scenario: set its servers, and add models to its mix.")
+    state.notify("A new scenario: set its servers, and add models to its mix.")
 
 
 def with_plain_names(scenario: Scenario) -> Scenario:

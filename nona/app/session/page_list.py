@@ -88,7 +88,7 @@ def page_list() -> dict[str, list[StreamlitPage]]:
     return groups
 
 
-def lead_on(path: str) -> None:
+def redirect_old_url(path: str) -> None:
     """Go from an address of former versions to the page that has its content, with the same query."""
     if path not in FORMER:
         return
@@ -99,4 +99,4 @@ def lead_on(path: str) -> None:
 
 
 def _nothing() -> None:
-    """Draw no page: :func:`lead_on` leaves it."""
+    """Draw no page: :func:`redirect_old_url` leaves it."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nona.app.session.editing import PastScenario
-from nona.app.session.state import AppState, Kept, Result
+from nona.app.session.state import AppState, KeptRun, Result
 from nona.app.session.workspace_files import (
     FILE,
     MOST_WORKSPACE_BYTES,
@@ -50,12 +50,12 @@ class WorkspaceSnapshot:
     past: tuple[tuple[str, PastScenario], ...]
     future: tuple[tuple[str, PastScenario], ...]
     results: Mapping[str, Result]
-    runs: tuple[Kept, ...]
+    runs: tuple[KeptRun, ...]
     plain: Mapping[str, Any]
     uploads: tuple[tuple[str, int, int], ...] | None
 
     @classmethod
-    def of(cls, state: AppState) -> WorkspaceSnapshot:
+    def from_state(cls, state: AppState) -> WorkspaceSnapshot:
         """Of a state that its pages may be changing."""
         past, future = state.history.steps(STEPS)
         return cls(
@@ -89,7 +89,7 @@ MOST_HISTORY_BYTES = 4 * 2**20
 
 
 @dataclass
-class Texts:
+class ScenarioTexts:
     """The scenarios of one file as JSON, each made once; later files of the workspace reuse them."""
 
     _scenarios: dict[int, tuple[Scenario, str, int]] = field(default_factory=dict)
@@ -135,7 +135,7 @@ def write_workspace(
     folder: Path,
     uploads: Path,
     shot: WorkspaceSnapshot,
-    texts: Texts,
+    texts: ScenarioTexts,
     most_bytes: int = MOST_WORKSPACE_BYTES,
 ) -> None:
     """Save ``shot`` in ``folder``; ``uploads`` is where its files lie now. Raises ``OSError``.
@@ -208,12 +208,12 @@ def _write_result(folder: Path, job_id: str, data: object, room: int) -> tuple[s
 
 def _body(
     shot: WorkspaceSnapshot,
-    texts: Texts,
+    texts: ScenarioTexts,
     results: list[ResultEntry],
     runs: list[SavedRun],
     left_out: list[str],
 ) -> str:
-    past, future = _within(shot.past, texts), _within(shot.future, texts)
+    past, future = _limited_steps(shot.past, texts), _limited_steps(shot.future, texts)
     texts.keep([m.scenario for _, m in (*past, *future)] + [shot.now.scenario])
     parts = {
         "version": VERSION,
@@ -229,7 +229,9 @@ def _body(
     return "{" + ",\n".join(f'"{key}": {value}' for key, value in written.items()) + "}\n"
 
 
-def _within(steps: tuple[tuple[str, PastScenario], ...], texts: Texts) -> list[tuple[str, PastScenario]]:
+def _limited_steps(
+    steps: tuple[tuple[str, PastScenario], ...], texts: ScenarioTexts
+) -> list[tuple[str, PastScenario]]:
     kept: list[tuple[str, PastScenario]] = []
     room = MOST_HISTORY_BYTES
     for place, moment in reversed(steps):
@@ -240,7 +242,7 @@ def _within(steps: tuple[tuple[str, PastScenario], ...], texts: Texts) -> list[t
     return kept[::-1]
 
 
-def _moment(place: str, moment: PastScenario, texts: Texts) -> SavedMoment:
+def _moment(place: str, moment: PastScenario, texts: ScenarioTexts) -> SavedMoment:
     drafts = [
         SavedDraft(path=tuple(path), value=d.value, error=d.error)
         for path, d in moment.drafts.items()
@@ -265,10 +267,10 @@ IDLE_SHARE = 20  # a workspace that takes long to write waits that many times as
 
 
 @dataclass
-class _Watched:
+class _WatchedSession:
     state: AppState
     saved: WorkspaceSnapshot | None = None
-    texts: Texts = field(default_factory=Texts)
+    texts: ScenarioTexts = field(default_factory=ScenarioTexts)
     next_look: float = 0.0
     leaving: bool = False
 
@@ -283,7 +285,7 @@ class WorkspaceStore:
     def __init__(self, folder: Path, beat_s: float = BEAT_S) -> None:
         self.folder, self.problem = folder, ""
         self._beat_s = beat_s
-        self._watched: dict[str, _Watched] = {}
+        self._watched: dict[str, _WatchedSession] = {}
         self._lock, self._writing = threading.Lock(), threading.Lock()
         sweep(folder)
 
@@ -300,7 +302,7 @@ class WorkspaceStore:
         with self._lock:
             watched = self._watched.get(token)
             if watched is None or watched.state is not state:
-                self._watched[token] = _Watched(state)
+                self._watched[token] = _WatchedSession(state)
             else:
                 watched.leaving = False
 
@@ -323,7 +325,7 @@ class WorkspaceStore:
             self.problem = _problem(self.folder, error)
             return None
         if state is not None:
-            _touch(self.place(token))
+            _note_use(self.place(token))
         return state
 
     def flush(self) -> None:
@@ -331,7 +333,7 @@ class WorkspaceStore:
         with self._lock:
             all_ = list(self._watched.items())
         for token, watched in all_:
-            self._look(token, watched)
+            self._save_if_changed(token, watched)
 
     def _run(self) -> None:
         while True:
@@ -340,9 +342,9 @@ class WorkspaceStore:
             with self._lock:
                 due = [(t, h) for t, h in self._watched.items() if h.next_look <= now]
             for token, watched in due:
-                self._look(token, watched)
+                self._save_if_changed(token, watched)
 
-    def _look(self, token: str, watched: _Watched) -> None:
+    def _save_if_changed(self, token: str, watched: _WatchedSession) -> None:
         with self._writing:
             begun = time.monotonic()
             try:
@@ -362,10 +364,10 @@ class WorkspaceStore:
                 if watched.leaving and self._watched.get(token) is watched:
                     del self._watched[token]
 
-    def _save(self, token: str, watched: _Watched) -> None:
+    def _save(self, token: str, watched: _WatchedSession) -> None:
         place = self.place(token)
         watched.state.uploads.bring_back(place / UPLOADS)
-        shot = WorkspaceSnapshot.of(watched.state)
+        shot = WorkspaceSnapshot.from_state(watched.state)
         if shot == watched.saved or (watched.state.untouched and not place.exists()):
             return
         write_workspace(place, watched.state.uploads.folder, shot, watched.texts)
@@ -380,7 +382,7 @@ def _problem(folder: Path, error: OSError) -> str:
     )
 
 
-def _touch(folder: Path) -> None:
+def _note_use(folder: Path) -> None:
     """Note the use: the age of a workspace counts from it."""
     with suppress(OSError):
         for path in folder.glob("*.json"):

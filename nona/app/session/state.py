@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from nona.app.jobs.kinds import KINDS
-from nona.app.server.browser import Screens
-from nona.app.session.editing import History, PastScenario, PlacePath, ScenarioText, has, put, rows
+from nona.app.server.browser import BrowserTabs
+from nona.app.session.editing import History, PastScenario, PlacePath, ScenarioText, has, list_entries, put
 from nona.app.session.live import LiveAnswers
 from nona.app.session.share import Shared
 from nona.app.session.uploads import Uploads
@@ -38,12 +38,12 @@ class Choices:
 
     >>> @dataclass(frozen=True)
     ... class Size:
-    ...     rows: int = 10
+    ...     list_entries: int = 10
     >>> choices = Choices()
-    >>> choices.of(Size).rows
+    >>> choices.get(Size).rows
     10
     >>> choices.keep(Size(20))
-    >>> choices.of(Size).rows
+    >>> choices.get(Size).rows
     20
     """
 
@@ -59,7 +59,7 @@ class Choices:
         value: T | None = self._kept.get(kind)
         return value
 
-    def of(self, kind: type[T]) -> T:
+    def get(self, kind: type[T]) -> T:
         """Return the value of that type; its defaults if none was kept."""
         value = self.find(kind)
         return kind() if value is None else value
@@ -69,7 +69,7 @@ MOST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptRun:
     """A finished simulation: ``data`` is the job's result; ``number`` counts from 1."""
 
     number: int
@@ -99,29 +99,29 @@ class KeptRuns:
     """At most ``most`` runs; the oldest go first, but never the one that is pinned."""
 
     most: int = MOST
-    kept: list[Kept] = field(default_factory=list)
+    kept: list[KeptRun] = field(default_factory=list)
     pinned: int | None = None
     _made: int = 0
 
-    def add(self, fingerprint: str, job_id: str, data: SimulatedRun, name: str = "") -> Kept:
+    def add(self, fingerprint: str, job_id: str, data: SimulatedRun, name: str = "") -> KeptRun:
         """Keep a run; by default named after the scenario, or what changed since the run before."""
         last = self.kept[-1].data.scenario if self.kept else None
         self._made += 1
-        run = Kept(self._made, name or run_name(last, data.scenario), fingerprint, job_id, data)
+        run = KeptRun(self._made, name or run_name(last, data.scenario), fingerprint, job_id, data)
         self.kept.append(run)
         while len(self.kept) > self.most:
             self.kept.remove(next(k for k in self.kept if k.number != self.pinned))
         return run
 
-    def find(self, number: int | None) -> Kept | None:
+    def find(self, number: int | None) -> KeptRun | None:
         """Return the run with this number, if it is kept."""
         return next((k for k in self.kept if k.number == number), None)
 
-    def of_job(self, job_id: str) -> Kept | None:
+    def of_job(self, job_id: str) -> KeptRun | None:
         """Return the run of this job, if it is kept."""
         return next((k for k in self.kept if k.job_id == job_id), None)
 
-    def of(self, data: SimulatedRun) -> Kept | None:
+    def run_of(self, data: SimulatedRun) -> KeptRun | None:
         """Return the run with this result, if it is kept."""
         return next((k for k in self.kept if k.data is data), None)
 
@@ -136,7 +136,7 @@ class KeptRuns:
         self.pinned = pinned if self.find(pinned) else None
 
     @property
-    def baseline(self) -> Kept | None:
+    def baseline(self) -> KeptRun | None:
         """The pinned run, if there is one."""
         return self.find(self.pinned)
 
@@ -173,7 +173,7 @@ class Result:
     name: str = ""
 
     @property
-    def of(self) -> str:
+    def scenario_name(self) -> str:
         """The name of its scenario; empty where that is not known."""
         about = getattr(self.data, "about", None)
         return self.scenario.name if self.scenario else str(getattr(about, "name", ""))
@@ -200,7 +200,7 @@ class AppState:
     uploads: Uploads = field(default_factory=Uploads)
     drafts: dict[PlacePath, Draft] = field(default_factory=dict)
     results: dict[str, Result] = field(default_factory=dict)
-    asked: dict[str, Scenario] = field(default_factory=dict)
+    job_scenarios: dict[str, Scenario] = field(default_factory=dict)
     jobs: dict[str, str] = field(default_factory=dict)
     model: str = "resnet18"
     symbols: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -210,8 +210,8 @@ class AppState:
     history: History = field(default_factory=History)
     live: LiveAnswers = field(default_factory=LiveAnswers)
     runs: KeptRuns = field(default_factory=KeptRuns)
-    taken: dict[str, str] = field(default_factory=dict)
-    screens: Screens = field(default_factory=Screens)
+    collected_jobs: dict[str, str] = field(default_factory=dict)
+    screens: BrowserTabs = field(default_factory=BrowserTabs)
     written: ScenarioText | None = field(default=None, repr=False, compare=False)
     go_to: str = ""
     on_way: bool = False
@@ -225,17 +225,17 @@ class AppState:
     @property
     def revision(self) -> int:
         """Counts what makes the fields of the tab that runs show other values than before."""
-        return self.screens.here.revision
+        return self.screens.current.revision
 
     @revision.setter
     def revision(self, number: int) -> None:
-        self.screens.here.revision = number
+        self.screens.current.revision = number
 
     def is_behind(self) -> bool:
         """Return whether another tab has changed the scenario since this tab's drawing; then set a notice."""
-        if self.screens.here.behind:
+        if self.screens.current.behind:
             self.notice = _BEHIND
-        return self.screens.here.behind
+        return self.screens.current.behind
 
     # -- scenario -------------------------------------------------------------------------------
 
@@ -243,7 +243,7 @@ class AppState:
         """Return the value at ``path`` as the scenario file writes it (quantities with units)."""
         if self.written is None or self.written.scenario is not self.scenario:
             self.written = ScenarioText(self.scenario)
-        return self.written.at(path)
+        return self.written.value_at(path)
 
     def shown(self, path: PlacePath) -> Any:
         """Return the first value of a widget for ``path``: the draft if there is one, else the value."""
@@ -262,7 +262,7 @@ class AppState:
             data = self.scenario.model_dump(mode="json")
             if unset is not None and data[part] is None:
                 data[part] = unset.model_dump(mode="json")
-            if not has(data, path) or (self.screens.here.moved and any(isinstance(p, int) for p in path)):
+            if not has(data, path) or (self.screens.current.moved and any(isinstance(p, int) for p in path)):
                 self.notice = _BEHIND
                 return False
             for other, draft in others.items():
@@ -334,11 +334,11 @@ class AppState:
 
     def undo(self) -> None:
         """Undo the last change of the scenario, if there is one, and the drafts typed with it."""
-        self._return(self.history.back(self._moment()))
+        self._return(self.history.undo(self._moment()))
 
     def redo(self) -> None:
         """Redo the change that was undone last."""
-        self._return(self.history.forth(self._moment()))
+        self._return(self.history.redo(self._moment()))
 
     def _become(self, scenario: Scenario, place: str) -> None:
         if scenario != self.scenario:
@@ -348,7 +348,7 @@ class AppState:
             self._show(scenario)
 
     def _show(self, scenario: Scenario) -> None:
-        self.screens.changed(rows(scenario) != rows(self.scenario))
+        self.screens.changed(list_entries(scenario) != list_entries(self.scenario))
         self.scenario, self.notice = scenario, ""
 
     def _moment(self) -> PastScenario:
@@ -369,13 +369,13 @@ class AppState:
         parts = KINDS.find(kind).parts
         return scenario_hash(self.scenario, *parts) if parts else ""
 
-    def tell(self, text: str, page: str = "", label: str = "") -> None:
+    def notify(self, text: str, page: str = "", label: str = "") -> None:
         """Say in passing what a button did; ``label`` links to ``page``, e.g. ``scenario``."""
         self.toast, self.toast_link = text, f"[{label}]({page})" if page else ""
 
     # -- results --------------------------------------------------------------------------------
 
-    def held(self, kind: str, of: type[T]) -> T | None:
+    def result_of(self, kind: str, of: type[T]) -> T | None:
         """Return the last result of ``kind``, if there is one of that type."""
         result = self.results.get(kind)
         return result.data if result is not None and isinstance(result.data, of) else None

@@ -46,7 +46,7 @@ class Workspaces:
     idle_s: float = math.inf
     is_open: Callable[[str], bool] = lambda token: True
     is_worked_for: Callable[[AppState], bool] = lambda state: False
-    _held: dict[str, tuple[AppState, float]] = field(default_factory=dict)
+    _states: dict[str, tuple[AppState, float]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def open(self, token: str | None) -> tuple[str, AppState]:
@@ -56,29 +56,29 @@ class Workspaces:
         """
         token = token if token is not None and is_token(token) else new_token()
         with self._lock:
-            entry = self._held.get(token)
+            entry = self._states.get(token)
         if entry is None:  # reading takes its time: the other sessions go on meanwhile
             opened = restored(self.store, token) if self.store else new_state()
             with self._lock:
-                entry = self._held.setdefault(token, (opened, time.monotonic()))
+                entry = self._states.setdefault(token, (opened, time.monotonic()))
         state = entry[0]
         if self.store is not None:
             self.store.watch(token, state)
-        self.touch(token, state)
+        self.mark_used(token, state)
         return token, state
 
-    def touch(self, token: str, state: AppState) -> None:
+    def mark_used(self, token: str, state: AppState) -> None:
         """Note that ``state`` is in use, and drop the sessions unused for long."""
         now = time.monotonic()
         with self._lock:
-            self._held.pop(token, None)
-            self._held[token] = (state, now)  # the most recently used comes last
-            old = [t for t, (_, seen) in self._held.items() if now - seen > self.keep_s]
+            self._states.pop(token, None)
+            self._states[token] = (state, now)  # the most recently used comes last
+            old = [t for t, (_, seen) in self._states.items() if now - seen > self.keep_s]
             for t in old:
                 self._drop(t)
-            while len(self._held) > self.limit:
-                idle = [t for t in self._held if t != token]
-                self._drop(next((t for t in idle if self._held[t][0].untouched), idle[0]))
+            while len(self._states) > self.limit:
+                idle = [t for t in self._states if t != token]
+                self._drop(next((t for t in idle if self._states[t][0].untouched), idle[0]))
 
     def start(self) -> None:
         """Drop idle states from now on, in a thread of its own."""
@@ -88,10 +88,10 @@ class Workspaces:
         """Drop the idle states; returns how many."""
         now = time.monotonic()
         with self._lock:
-            unseen = [(t, s) for t, (s, seen) in self._held.items() if now - seen > self.idle_s]
+            unseen = [(t, s) for t, (s, seen) in self._states.items() if now - seen > self.idle_s]
         idle = [t for t, state in unseen if not self.is_open(t) and not self.is_worked_for(state)]
         with self._lock:
-            idle = [t for t in idle if t in self._held and now - self._held[t][1] > self.idle_s]
+            idle = [t for t in idle if t in self._states and now - self._states[t][1] > self.idle_s]
             for token in idle:
                 self._drop(token)
         return len(idle)
@@ -103,7 +103,7 @@ class Workspaces:
                 give_back_memory()
 
     def _drop(self, token: str) -> None:
-        self._held.pop(token, None)
+        self._states.pop(token, None)
         if self.store is not None:
             self.store.retire(token)
 
@@ -184,14 +184,14 @@ def current() -> AppState:
     return state
 
 
-def whose() -> str:
+def owner_key() -> str:
     """Return the identifier of the session that runs: the same for all its tabs."""
     return str(st.session_state.get(_TOKEN, ""))
 
 
 def is_open_twice() -> bool:
     """Whether another tab shows this session too."""
-    return tabs_of_owners().count(whose()) > 1
+    return tabs_of_owners().count(owner_key()) > 1
 
 
 def session_state() -> AppState:

@@ -13,7 +13,7 @@ from typing import Any
 
 from nona.app.jobs.kinds import KINDS
 from nona.app.session.editing import PastScenario
-from nona.app.session.state import AppState, Draft, Kept, Result
+from nona.app.session.state import AppState, Draft, KeptRun, Result
 from nona.core.document import Document
 from nona.core.errors import NonaError
 from nona.core.foreign import FRESH
@@ -128,7 +128,7 @@ DAMAGE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, A
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoredNotice:
     """The notice about a restored workspace: lines, and the file that could not be opened."""
 
     lines: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ class Restored:
 def read_workspace(folder: Path) -> AppState | None:
     """Return the workspace in a folder; ``None`` if there is none.
 
-    One that is damaged gives an empty state that keeps a :class:`Restored`; its file is set aside as
+    One that is damaged gives an empty state that keeps a :class:`RestoredNotice`; its file is set aside as
     ``broken.json``, so that nothing writes over it, until the reader dismisses the notice.
     """
     path, broken = folder / FILE, folder / BROKEN
@@ -153,9 +153,9 @@ def read_workspace(folder: Path) -> AppState | None:
         state, lines = _state(folder, saved)
     except DAMAGE as error:
         path.replace(broken)
-        state, lines = AppState(), [f"The cause: {_line(error)}"]
+        state, lines = AppState(), [f"The cause: {_error_line(error)}"]
     if lines or broken.is_file():
-        state.choices.keep(Restored(tuple(lines), broken if broken.is_file() else None))
+        state.choices.keep(RestoredNotice(tuple(lines), broken if broken.is_file() else None))
     return state
 
 
@@ -165,7 +165,7 @@ def _state(folder: Path, saved: SavedWorkspace) -> tuple[AppState, list[str]]:
     scenarios = _sharing_models(scenarios, [s.models for s in saved.scenarios])
     now = _moment(saved.now, scenarios)
     state = AppState(scenario=now.scenario, drafts=dict(now.drafts), model=now.model)
-    state.history.take(
+    state.history.restore(
         [(m.place, _moment(m, scenarios)) for m in saved.past],
         [(m.place, _moment(m, scenarios)) for m in saved.future],
     )
@@ -199,7 +199,7 @@ def _take_uploads(state: AppState, folder: Path) -> list[str]:
         try:
             state.uploads.add(path.name, path.read_bytes())
         except (NonaError, OSError) as error:
-            lines.append(f"The file {path.name} was not restored: {_line(error)}")
+            lines.append(f"The file {path.name} was not restored: {_error_line(error)}")
     return lines
 
 
@@ -215,22 +215,22 @@ def _take_results(state: AppState, folder: Path, saved: SavedWorkspace) -> list[
                     raise ValueError(f"{entry.file!r} is not a plain name")
                 read[entry.file] = KINDS.find(entry.kind).read(json.loads((folder / entry.file).read_bytes()))
             except DAMAGE as error:
-                lines.append(f"The result of {entry.kind} was not restored: {_line(error)}")
+                lines.append(f"The result of {entry.kind} was not restored: {_error_line(error)}")
         return read[entry.file]
 
     for run in saved.runs:
         result = data(run)
         if isinstance(result, SimulatedRun):
-            state.runs.kept.append(Kept(run.number, run.name, run.fingerprint, run.job_id, result))
+            state.runs.kept.append(KeptRun(run.number, run.name, run.fingerprint, run.job_id, result))
     state.runs.restore(saved.made, saved.pinned)
     for entry in saved.results:
         result = data(entry)
         if result is not None:
             state.results[entry.kind] = Result(entry.fingerprint, result, entry.job_id)
-            state.taken[entry.kind] = entry.job_id
+            state.collected_jobs[entry.kind] = entry.job_id
     return lines
 
 
-def _line(error: BaseException) -> str:
+def _error_line(error: BaseException) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     return text[:300].encode("utf-8", "replace").decode()

@@ -18,7 +18,7 @@ from nona.core.registry import Registry, load
 from nona.scenario.file import written_scenario
 from nona.scenario.gate import load_yaml
 from nona.scenario.lookup import Sources
-from nona.scenario.opening import SCENARIO, Opened, open_bytes, pack_bundle
+from nona.scenario.opening import SCENARIO, OpenedScenario, open_bytes, pack_bundle
 from nona.scenario.schema import Scenario
 
 
@@ -51,7 +51,7 @@ class SavedKind(ResultKind):
     def new_item(self, name: str, note: str, result: RunResult, sources: Sources) -> NewItem:
         """Return what is saved of a result, with the files that its scenario names; raises ``NonaError``."""
         bundle = pack_bundle(scenario_of(result), sources)
-        return NewItem(name, note, Contents.of(self.name, bundle, result), self.facts_of(result))
+        return NewItem(name, note, Contents.pack(self.name, bundle, result), self.facts_of(result))
 
     def compare(self, results: Sequence[Document]) -> ComparedResults:
         """Results beside each other, the first as the reference."""
@@ -86,11 +86,11 @@ class Contents:
     result: bytes
 
     @classmethod
-    def of(cls, kind: str, bundle: bytes, result: Document) -> Contents:
+    def pack(cls, kind: str, bundle: bytes, result: Document) -> Contents:
         """Of a result and its scenario, packed by :func:`~nona.scenario.opening.pack_bundle`."""
         return cls(kind, bundle, result.model_dump_json(by_alias=True).encode())
 
-    def opened(self) -> Opened:
+    def opened(self) -> OpenedScenario:
         """Return the scenario, and its files."""
         return open_bytes(self.bundle, SCENARIO, Sources())
 

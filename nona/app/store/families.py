@@ -70,7 +70,7 @@ class ResultFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Number:
+class _Headline:
     """A headline number of a result: of what, which one; ``runs``: its value in each replication."""
 
     subject: str
@@ -80,11 +80,11 @@ class _Number:
     runs: Sequence[float | None] = ()
 
 
-def _exact(subject: str, measure: str, unit: Unit, value: float | None) -> _Number:
-    return _Number(subject, measure, unit, UNKNOWN if value is None else Estimate(mean=value, ci95=None))
+def _exact(subject: str, measure: str, unit: Unit, value: float | None) -> _Headline:
+    return _Headline(subject, measure, unit, UNKNOWN if value is None else Estimate(mean=value, ci95=None))
 
 
-def _of_plan(plan: PlanOutcome) -> Iterator[_Number]:
+def _of_plan(plan: PlanOutcome) -> Iterator[_Headline]:
     report = plan.report
     if (answer := report.answer) is not None:
         money = f", {currency_sign(report.currency)}"
@@ -92,48 +92,48 @@ def _of_plan(plan: PlanOutcome) -> Iterator[_Number]:
         yield _exact("answer", f"cost per million queries{money}", "number", answer.cost_per_million)
         yield _exact("answer", "headroom, times the traffic", "number", answer.headroom)
     for name, of in report.best.models.items() if report.best is not None else ():
-        yield _Number(name, "within the SLO", "share", of.hit_rate)
+        yield _Headline(name, "within the SLO", "share", of.hit_rate)
         yield _exact(name, "p99", "s", of.p99_s)
 
 
-def _of_check(check: HoldsOutcome) -> Iterator[_Number]:
+def _of_check(check: HoldsOutcome) -> Iterator[_Headline]:
     yield _exact("cluster", "holds until, times the traffic", "number", check.report.headroom)
     for held in check.report.targets:
         of = f"{held.target.model}, {held.target.text}"
-        yield _Number(of, "jobs in time", "share", held.share)
-        yield _Number(of, "time", "s", held.time_s)
+        yield _Headline(of, "jobs in time", "share", held.share)
+        yield _Headline(of, "time", "s", held.time_s)
 
 
-def _of_placement(solved: SolvedPlacement) -> Iterator[_Number]:
+def _of_placement(solved: SolvedPlacement) -> Iterator[_Headline]:
     for name, report in (("nona", solved.nona), ("local", solved.local), ("spread", solved.spread)):
         if report is not None:
             of = report.simulated
-            yield _Number(name, "mean JCT", "s", estimate_of(report), of.run_means)
-            yield _Number(name, "SLO hits", "share", hits_estimate(report), of.run_hits)
+            yield _Headline(name, "mean JCT", "s", estimate_of(report), of.run_means)
+            yield _Headline(name, "SLO hits", "share", hits_estimate(report), of.run_hits)
             yield _exact(name, "mean JCT by formula", "s", report.predicted.jct_s)
 
 
-def _of_sweep(sweep: SweepReport, beside: str = "") -> Iterator[_Number]:
+def _of_sweep(sweep: SweepReport, beside: str = "") -> Iterator[_Headline]:
     for name, curve in sweep.schedulers.items():
         for point in curve.points:
             at = f"{name} at {value_text(point.value, sweep.unit)}{beside}"
-            yield _Number(at, "mean JCT", "s", point.jct_s, point.means_s)
-            yield _Number(at, "SLO hits", "share", point.slo_hit_rate, point.hits)
+            yield _Headline(at, "mean JCT", "s", point.jct_s, point.means_s)
+            yield _Headline(at, "SLO hits", "share", point.slo_hit_rate, point.hits)
 
 
-def _of_grid(grid: SweepGrid) -> Iterator[_Number]:
+def _of_grid(grid: SweepGrid) -> Iterator[_Headline]:
     for row in grid.rows:
         yield from _of_sweep(row.sweep, f", {grid.label.lower()} {value_text(row.value, grid.unit)}")
 
 
-def _of_routers(run: LanguageRun) -> Iterator[_Number]:
+def _of_routers(run: LanguageRun) -> Iterator[_Headline]:
     for name, of in run.report.schedulers.items():
-        yield _Number(name, "goodput", "share", of.goodput, of.runs.get("goodput", ()))
-        yield _Number(name, "first token, mean", "s", of.ttft_s, of.runs.get("ttft_s", ()))
-        yield _Number(name, "last token, mean", "s", of.e2e_s, of.runs.get("e2e_s", ()))
+        yield _Headline(name, "goodput", "share", of.goodput, of.runs.get("goodput", ()))
+        yield _Headline(name, "first token, mean", "s", of.ttft_s, of.runs.get("ttft_s", ()))
+        yield _Headline(name, "last token, mean", "s", of.e2e_s, of.runs.get("e2e_s", ()))
 
 
-def _of_language_plan(planned: LanguagePlanned) -> Iterator[_Number]:
+def _of_language_plan(planned: LanguagePlanned) -> Iterator[_Headline]:
     if (best := planned.plan.best) is not None:
         currency = currency_sign(planned.plan.currency)
         yield _exact("answer", "servers", "number", best.servers)
@@ -142,19 +142,19 @@ def _of_language_plan(planned: LanguagePlanned) -> Iterator[_Number]:
         yield _exact("answer", "headroom, times the traffic", "number", best.headroom)
 
 
-def _of_serverless(run: ServerlessOutcome) -> Iterator[_Number]:
+def _of_serverless(run: ServerlessOutcome) -> Iterator[_Headline]:
     for name, of in run.report.policies.items():
         costs = [None if c is None else PER * c for c in of.runs.get("cost_per_call_usd", ())]
         cost = f"cost per {PER:,} calls, $"
-        yield _Number(name, "SLOs kept", "share", of.slo_hit_rate, of.runs.get("slo_hit_rate", ()))
-        yield _Number(name, cost, "number", _times(PER, of.cost_per_call_usd), costs)
-        yield _Number(name, "latency, mean", "s", of.latency_s, of.runs.get("latency_s", ()))
+        yield _Headline(name, "SLOs kept", "share", of.slo_hit_rate, of.runs.get("slo_hit_rate", ()))
+        yield _Headline(name, cost, "number", _times(PER, of.cost_per_call_usd), costs)
+        yield _Headline(name, "latency, mean", "s", of.latency_s, of.runs.get("latency_s", ()))
 
 
-def _of_training(run: TrainingOutcome | ElasticHistory) -> Iterator[_Number]:
+def _of_training(run: TrainingOutcome | ElasticHistory) -> Iterator[_Headline]:
     policies: Mapping[str, TrainingPolicyResult] | Mapping[str, ElasticOutcome] = run.report.policies
     for name, of in policies.items():
-        yield _Number(name, "mean JCT", "s", of.jct_s.estimate, of.jct_s.runs)
+        yield _Headline(name, "mean JCT", "s", of.jct_s.estimate, of.jct_s.runs)
         yield _exact(name, "makespan", "s", of.makespan_s)
         if isinstance(of, TrainingPolicyResult):
             yield _exact(name, "cost, $", "number", of.cost_usd)
@@ -169,7 +169,8 @@ _ALONE = "compared as runs that do not depend on each other"
 
 
 def _noted(
-    numbers: Callable[[Any], Iterable[_Number]], note: Callable[[Any, Any], str] = lambda first, other: _ALONE
+    numbers: Callable[[Any], Iterable[_Headline]],
+    note: Callable[[Any, Any], str] = lambda first, other: _ALONE,
 ) -> Callable[[Sequence[Any]], ComparedResults]:
     """Each number in every result, with the change from the first; ``note``: how one was compared with it."""
 
@@ -181,7 +182,7 @@ def _noted(
 
 
 def _paired(
-    numbers: Callable[[Any], Iterable[_Number]],
+    numbers: Callable[[Any], Iterable[_Headline]],
     size: Callable[[Any], Mapping[str, object]] = lambda result: {},
 ) -> Callable[[Sequence[Any]], ComparedResults]:
     """Return the same, by replication where a result is of the first one's jobs.
@@ -203,7 +204,7 @@ def _paired(
 
 
 def _side_by_side(
-    results: Sequence[Iterable[_Number]], paired: Sequence[bool] = ()
+    results: Sequence[Iterable[_Headline]], paired: Sequence[bool] = ()
 ) -> tuple[SavedAnswer, ...]:
     """Those that no result has are left out; ``paired``: whether a result is of the first one's jobs."""
     of = [{(n.measure, n.subject): n for n in numbers if n.value.mean is not None} for numbers in results]
@@ -225,13 +226,13 @@ def _side_by_side(
     return tuple(rows)
 
 
-def _moved(before: _Number, after: _Number, paired: bool) -> Estimate:
+def _moved(before: _Headline, after: _Headline, paired: bool) -> Estimate:
     if paired and before.runs and after.runs:
         return change_of(before.runs, after.runs, paired).change
     return change(before.value, after.value)
 
 
-_NO_NUMBER = _Number("", "", "number", UNKNOWN)
+_NO_NUMBER = _Headline("", "", "number", UNKNOWN)
 
 
 def change(before: Estimate, after: Estimate) -> Estimate:
@@ -296,7 +297,7 @@ def _compare_simulations(runs: Sequence[SimulatedRun]) -> ComparedResults:
     rows = []
     for measure, (word, _) in HEADINGS.items():
         for name in names:
-            every = [by_name[name].of(measure) if name in by_name else None for by_name in against]
+            every = [by_name[name].value(measure) if name in by_name else None for by_name in against]
             values = tuple(
                 _value(run.means.get(name), measure, change) for run, change in zip(runs, every, strict=True)
             )
@@ -318,7 +319,7 @@ def _value(means: ReplicationMeans | None, measure: Measure, change: MeasureChan
     """Return the mean in one run; that of the comparison where the first run has the scheduler too."""
     if change is not None:
         return change.new
-    values = () if means is None else means.of(measure)
+    values = () if means is None else means.value(measure)
     numbers = [v for v in values if v is not None]
     return UNKNOWN if not numbers or len(numbers) < len(values) else mean_interval(numbers).estimate
 

@@ -36,7 +36,7 @@ from nona.core.document import Document
 from nona.core.errors import NonaError, StoreError
 from nona.core.foreign import Archive
 from nona.queries.report.scenario_diff import scenario_changes
-from nona.scenario.opening import Opened, is_bundle
+from nona.scenario.opening import OpenedScenario, is_bundle
 
 MOST_STORED = 1000  # of one owner
 MOST_BYTES = 2**30  # of one owner, deleted items among them
@@ -277,8 +277,8 @@ def compare(store: ResultStore, ids: Sequence[str]) -> SavedComparison:
     )
 
 
-def _changes(first: Opened, other: Opened) -> tuple[str, ...]:
-    before, after = first.sources.held or {}, other.sources.held or {}
+def _changes(first: OpenedScenario, other: OpenedScenario) -> tuple[str, ...]:
+    before, after = first.sources.in_memory or {}, other.sources.in_memory or {}
     files = [f"file {name} changed" for name in before if name in after and before[name] != after[name]]
     return (*scenario_changes(first.scenario, other.scenario), *files)
 
@@ -289,7 +289,7 @@ VERSION = 1
 MOST_IN_FILE = 50  # of one file
 
 
-class _Entry(Document):
+class _ItemEntry(Document):
     kind: str
     name: Annotated[str, Field(max_length=MOST_NAME)]
     note: Annotated[str, Field(max_length=MOST_NOTE)]
@@ -298,9 +298,9 @@ class _Entry(Document):
     result: str
 
 
-class _Listed(Document):
+class _ItemList(Document):
     version: int
-    items: tuple[_Entry, ...]
+    items: tuple[_ItemEntry, ...]
 
 
 def _bad(why: str, remedy: str) -> StoreError:
@@ -318,14 +318,14 @@ def export_items(store: ResultStore, ids: Sequence[str]) -> bytes:
     chosen = list(dict.fromkeys(ids))
     if not 1 <= len(chosen) <= MOST_IN_FILE:
         raise StoreError(f"Export: {len(chosen)} items are chosen; choose 1 to {MOST_IN_FILE}.")
-    entries: list[_Entry] = []
+    entries: list[_ItemEntry] = []
     members: dict[str, bytes] = {}
     for number, item_id in enumerate(chosen, start=1):
         item, contents = store.find(item_id), store.contents(item_id)
         scenario, result = f"{number}.nona.zip", f"{number}.json"
         members |= {scenario: contents.bundle, result: contents.result}
         entries.append(
-            _Entry(
+            _ItemEntry(
                 kind=item.kind,
                 name=item.name,
                 note=item.note,
@@ -334,7 +334,7 @@ def export_items(store: ResultStore, ids: Sequence[str]) -> bytes:
                 result=result,
             )
         )
-    listed = _Listed(version=VERSION, items=tuple(entries))
+    listed = _ItemList(version=VERSION, items=tuple(entries))
     return _ARCHIVE.write({LIST_FILE: json.dumps(listed.to_json(), indent=1).encode(), **members})
 
 
@@ -348,7 +348,7 @@ def import_items(store: ResultStore, data: bytes) -> tuple[SavedItem, ...]:
 
 def _checked(members: Mapping[str, bytes]) -> Iterator[NewItem]:
     try:
-        listed = _Listed.model_validate_json(members[LIST_FILE])
+        listed = _ItemList.model_validate_json(members[LIST_FILE])
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or LIST_FILE
@@ -364,7 +364,7 @@ def _checked(members: Mapping[str, bytes]) -> Iterator[NewItem]:
             raise StoreError(f"File of saved items, item {number}: {_first_line(error)}") from None
 
 
-def _item(entry: _Entry, members: Mapping[str, bytes]) -> NewItem:
+def _item(entry: _ItemEntry, members: Mapping[str, bytes]) -> NewItem:
     kind = SAVED_KINDS.find(entry.kind[:40]).name
     for name in (entry.scenario, entry.result):
         if name == LIST_FILE or name not in members:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nona.app.tasks.desk import CountAsked, JobContext, asked_of, scenario_of, sources_of
+from nona.app.tasks.context import CountAsked, JobContext, request_of, scenario_of, sources_of
 from nona.cluster.hardware.device import user_devices
 from nona.cluster.hardware.executor import executor_class
 from nona.models.cost.measured import read_measured
@@ -13,7 +13,7 @@ from nona.models.cost.options import CostOptions
 from nona.models.prepared import PreparedModel, prepare_model
 from nona.models.results import ConfigurationCounts
 from nona.queries.placement.enumeration import configurations_considered
-from nona.queries.study.rows import given_graph
+from nona.queries.workflows.rows import given_graph
 
 QUICK = 200_000  # Σ (interior tasks)²: up to here counting takes a tenth of a second or so
 
@@ -23,10 +23,10 @@ def is_quick(model: PreparedModel) -> bool:
     return sum(len(s.interior) ** 2 for s in model.decomposition.subgraphs) <= QUICK
 
 
-def count_configurations(spec: Mapping[str, Any], desk: JobContext) -> ConfigurationCounts:
+def count_configurations(spec: Mapping[str, Any], context: JobContext) -> ConfigurationCounts:
     """Read, cost and contract a model, and count the configurations of its sub-graphs."""
-    desk.emit({"fraction": 0.0, "text": "Reading and contracting the model"})
-    scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, CountAsked)
+    context.emit({"fraction": 0.0, "text": "Reading and contracting the model"})
+    scenario, sources, asked = scenario_of(spec), sources_of(spec), request_of(spec, CountAsked)
     cost = scenario.cost
     own = user_devices(scenario.cluster.devices)
     read = sources.model(asked.model, dict(asked.symbols), scenario.models)
@@ -39,7 +39,7 @@ def count_configurations(spec: Mapping[str, Any], desk: JobContext) -> Configura
     work = [1 + len(s.interior) ** 2 for s in subgraphs]
     counts, done = [], 0
     for number, subgraph in enumerate(subgraphs):
-        desk.emit(
+        context.emit(
             {
                 "fraction": done / sum(work),
                 "text": f"{graph.name}: sub-graph {number + 1} of {len(subgraphs)}",

@@ -6,44 +6,44 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from nona.app.tasks import desk as task_desk
+from nona.app.tasks import context as job_context
 from nona.planning import results as planning
 from nona.planning.holds import holds
 from nona.planning.plan import PlanProgress, plan, plan_outcome
 from nona.queries.placement.result import Placement
 from nona.queries.placement.results import SearchProgress, SolvedPlacement
 from nona.queries.report.placement.working import working
-from nona.queries.study import placements
-from nona.queries.study.facts import about
-from nona.queries.study.placement_outcome import placement_outcome
-from nona.queries.study.placements import Comparison, compare, is_solved
-from nona.queries.study.placing import PlacingProgress, SearchSteps
-from nona.queries.study.preparation import PreparedSystem
-from nona.queries.study.shipped import now_text
+from nona.queries.workflows import placements
+from nona.queries.workflows.facts import provenance_of
+from nona.queries.workflows.placement_outcome import placement_outcome
+from nona.queries.workflows.placements import Comparison, compare, is_solved
+from nona.queries.workflows.placing import PlacingProgress, SearchSteps
+from nona.queries.workflows.preparation import PreparedSystem
+from nona.queries.workflows.shipped import now_text
 
 READ, COMPARE = 0.1, 0.9  # shares of the work that are done by then, about
 
 
-class _Search:
+class _SearchReporter:
     """Reports every better placement during the search.
 
     The job's ``live`` is a :class:`~nona.queries.placement.results.SearchProgress`, its ``best`` everything
     that the page shows of the best so far: what is left when the job is cancelled.
     """
 
-    def __init__(self, prepared: PreparedSystem, desk: task_desk.JobContext) -> None:
-        self._prepared, self._desk = prepared, desk
+    def __init__(self, prepared: PreparedSystem, context: job_context.JobContext) -> None:
+        self._prepared, self._context = prepared, context
         self._others: SolvedPlacement | None = None  # the first outcome, with local and spread
         self.found = SearchSteps()
 
     def better(self, placement: Placement) -> None:
         self.found.add(placement)
-        self.tell(self.found.steps[-1].candidates)
-        self._desk.emit({"best": self.outcome(self.found.best or placement).to_json()})
+        self.report(self.found.steps[-1].candidates)
+        self._context.emit({"best": self.outcome(self.found.best or placement).to_json()})
 
-    def tell(self, candidates: int) -> None:
+    def report(self, candidates: int) -> None:
         """Report the steps, and how many candidates the best so far has met."""
-        self._desk.emit({"live": SearchProgress(steps=self.found.steps, candidates=candidates).to_json()})
+        self._context.emit({"live": SearchProgress(steps=self.found.steps, candidates=candidates).to_json()})
 
     def outcome(self, placement: Placement, known: bool = False) -> SolvedPlacement:
         """Everything that is shown of a placement; local and spread are the same beside every step."""
@@ -60,59 +60,65 @@ class _Search:
         return solved
 
 
-def place_scenario(spec: Mapping[str, Any], desk: task_desk.JobContext) -> SolvedPlacement:
+def place_scenario(spec: Mapping[str, Any], context: job_context.JobContext) -> SolvedPlacement:
     """Solve, compare with local and spread, show the working; the best so far is reported on the way."""
-    prepared = task_desk.study_of(spec, desk)
-    search = _Search(prepared, desk)
-    was_solved = is_solved(prepared, desk.cache)
-    watch = task_desk.PlacingWatch(desk, READ, COMPARE)
+    prepared = job_context.prepared_of(spec, context)
+    search = _SearchReporter(prepared, context)
+    was_solved = is_solved(prepared, context.cache)
+    watch = job_context.PlacingReporter(context, READ, COMPARE)
 
     def progressed(progress: PlacingProgress) -> None:
-        if watch.take(progress) and search.found.steps:
-            search.tell(progress.candidates)
+        if watch.on_progress(progress) and search.found.steps:
+            search.report(progress.candidates)
 
-    placement = placements.place(prepared, desk.cache, desk.check, search.better, on_progress=progressed)
-    desk.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
+    placement = placements.place(
+        prepared, context.cache, context.check, search.better, on_progress=progressed
+    )
+    context.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
     return search.outcome(placement, was_solved)
 
 
 REPORT_EVERY_S = 0.5
 
 
-def plan_purchase(spec: Mapping[str, Any], desk: task_desk.JobContext) -> planning.PlanOutcome:
+def plan_purchase(spec: Mapping[str, Any], context: job_context.JobContext) -> planning.PlanOutcome:
     """Return the plan of the scenario; what is known so far is the job's ``live`` and ``best``."""
-    prepared, made_at = task_desk.study_of(spec, desk), now_text()
+    prepared, made_at = job_context.prepared_of(spec, context), now_text()
 
-    def told(report: planning.PlanReport, progress: PlanProgress) -> None:
+    def report_plan(report: planning.PlanReport, progress: PlanProgress) -> None:
         outcome = partial(plan_outcome, prepared, report, made_at)
-        desk.tell(progress.whole, progress.text, outcome, every_s=REPORT_EVERY_S, keeps=True, open=True)
+        context.report_progress(
+            progress.whole, progress.text, outcome, every_s=REPORT_EVERY_S, keeps=True, open=True
+        )
 
     report = plan(
         prepared.scenario,
-        task_desk.sources_of(spec),
-        workers=task_desk.processes(1, 0),
-        check=desk.check,
-        on_table=told,
+        job_context.sources_of(spec),
+        workers=job_context.processes(1, 0),
+        check=context.check,
+        on_table=report_plan,
     )
     return plan_outcome(prepared, report, made_at)
 
 
-def does_it_hold(spec: Mapping[str, Any], desk: task_desk.JobContext) -> planning.HoldsOutcome:
+def does_it_hold(spec: Mapping[str, Any], context: job_context.JobContext) -> planning.HoldsOutcome:
     """Return the cluster as it stands under one scheduler; what is known so far is ``live`` and ``best``."""
-    prepared, made_at = task_desk.study_of(spec, desk), now_text()
+    prepared, made_at = job_context.prepared_of(spec, context), now_text()
 
     def outcome(report: planning.HoldsReport) -> planning.HoldsOutcome:
-        return planning.HoldsOutcome(about=about(prepared, made_at), report=report)
+        return planning.HoldsOutcome(about=provenance_of(prepared, made_at), report=report)
 
-    def told(report: planning.HoldsReport, share: float, text: str) -> None:
-        desk.tell(share, text, lambda: outcome(report), every_s=REPORT_EVERY_S, keeps=True, open=True)
+    def report_plan(report: planning.HoldsReport, share: float, text: str) -> None:
+        context.report_progress(
+            share, text, lambda: outcome(report), every_s=REPORT_EVERY_S, keeps=True, open=True
+        )
 
     report = holds(
         prepared.scenario,
-        task_desk.sources_of(spec),
-        task_desk.asked_of(spec, task_desk.HoldsAsked).scheduler,
-        workers=task_desk.processes(1, 0),
-        check=desk.check,
-        on_report=told,
+        job_context.sources_of(spec),
+        job_context.request_of(spec, job_context.HoldsAsked).scheduler,
+        workers=job_context.processes(1, 0),
+        check=context.check,
+        on_report=report_plan,
     )
     return outcome(report)

@@ -25,7 +25,7 @@ NICE, NICE_VARIABLE = 10, "NONA_WORKER_NICE"  # how much the server's pages go b
 _SCALE = {"darwin": 1}.get(sys.platform, 1024)  # what ru_maxrss counts in
 
 
-class Inbox:
+class JobInput:
     """The input on standard input: jobs to run, and the ids of those to stop."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Inbox:
 def main() -> int:
     """Run jobs until standard input closes; returns the exit status."""
     _give_way()
-    inbox = Inbox()
+    inbox = JobInput()
     threading.Thread(target=inbox.read, daemon=True).start()
     out = sys.stdout
     sys.stdout = sys.stderr  # nothing but our lines may reach the pipe
@@ -60,7 +60,7 @@ def main() -> int:
             out.write(json.dumps(message) + "\n")
             out.flush()
 
-    from nona.app.tasks.serving import WorkerLoop
+    from nona.app.tasks.worker_loop import WorkerLoop
 
     server = WorkerLoop(inbox.stopped, write)
     write({"ready": True})
@@ -80,7 +80,7 @@ def _give_way() -> None:
         give_way(nice)
 
 
-def _next(inbox: Inbox, server: Any) -> dict[str, Any]:
+def _next(inbox: JobInput, server: Any) -> dict[str, Any]:
     """Return the next job; while there is none, the compiled engine is loaded as soon as it exists."""
     while True:
         if inbox.jobs.empty():

@@ -7,24 +7,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nona.app.tasks.desk import JobContext, WaysAsked, asked_of, processes, scenario_of, sources_of
-from nona.queries.study.shipped import now_text
+from nona.app.tasks.context import JobContext, WaysAsked, processes, request_of, scenario_of, sources_of
+from nona.queries.workflows.shipped import now_text
 from nona.serverless import results as serverless
 from nona.serverless.chart_data import PlatformLive, PlatformSnapshot, PolicySoFar, ServerlessOutcome
 from nona.serverless.engine.options import ServerlessProgress
 from nona.serverless.replications import make_ready
 from nona.serverless.results import NodesReport, NodesRequest, OverReport, OverRequest
-from nona.serverless.study import comparisons, run
-from nona.serverless.study.knees import policies_over
-from nona.serverless.study.preparation import prepare_serverless
-from nona.serverless.study.run import write_serverless
 from nona.serverless.system import HOUR_S, ServerlessSystem
+from nona.serverless.workflows import comparisons, run
+from nona.serverless.workflows.knees import policies_over
+from nona.serverless.workflows.preparation import prepare_serverless
+from nona.serverless.workflows.run import write_serverless
 
 MOST_POINTS = 60  # of a policy's curve
 NOTHING = PolicySoFar(curve=(), hits=None, cost_per_call_usd=None, completed=0)
 
 
-class PlatformWatch:
+class PlatformReporter:
     """Takes in progress, keeps a curve for each policy and the latest snapshot of one.
 
     The cost is an estimate: what is held between two snapshots is taken to be what the later one shows.
@@ -44,7 +44,7 @@ class PlatformWatch:
         self._applications = tuple((a.name, tuple(a.stage_names)) for a in system.applications)
         self._nodes = tuple((node.vcpus, node.gpus * node.vgpus) for node in system.invokers)
 
-    def take(self, progress: ServerlessProgress) -> None:
+    def on_progress(self, progress: ServerlessProgress) -> None:
         """Take in the report of one run."""
         name, now = progress.policy, progress.snapshot
         if now is None or name not in self._policies or progress.replication != 0:
@@ -85,22 +85,24 @@ LIVE_EVERY_S = 1.0  # of curves
 FEW_CALLS = 6000  # in all runs: below, processes of their own cost more than they save
 
 
-def _begin(desk: JobContext) -> None:
+def _begin(context: JobContext) -> None:
     """Compile the engine where that was never done on this machine."""
     make_ready()
-    desk.emit({"fraction": 0.0, "text": "Reading the workflows"})
+    context.emit({"fraction": 0.0, "text": "Reading the workflows"})
 
 
-def run_serverless(spec: Mapping[str, Any], desk: JobContext) -> ServerlessOutcome:
+def run_serverless(spec: Mapping[str, Any], context: JobContext) -> ServerlessOutcome:
     """Run every serverless policy of the scenario."""
     scenario, sources = scenario_of(spec), sources_of(spec)
-    _begin(desk)
+    _begin(context)
     system = prepare_serverless(scenario, sources)
-    watch = PlatformWatch(system, [p.name for p, _ in run.chosen_policies(scenario)])
+    watch = PlatformReporter(system, [p.name for p, _ in run.chosen_policies(scenario)])
 
     def report(progress: ServerlessProgress) -> None:
-        watch.take(progress)
-        desk.tell(progress.fraction, f"{progress.policy}, replication {progress.replication + 1}", watch.live)
+        watch.on_progress(progress)
+        context.report_progress(
+            progress.fraction, f"{progress.policy}, replication {progress.replication + 1}", watch.live
+        )
 
     size = scenario.simulation
     result = run.simulate_serverless_scenario(
@@ -117,15 +119,15 @@ def run_serverless(spec: Mapping[str, Any], desk: JobContext) -> ServerlessOutco
     return outcome
 
 
-def compare_ways(spec: Mapping[str, Any], desk: JobContext) -> serverless.WaysReport:
+def compare_ways(spec: Mapping[str, Any], context: JobContext) -> serverless.WaysReport:
     """Run one policy under every sharing mode."""
-    scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, WaysAsked)
-    _begin(desk)
+    scenario, sources, asked = scenario_of(spec), sources_of(spec), request_of(spec, WaysAsked)
+    _begin(context)
     results = comparisons.compare_sharing(
         scenario,
         sources,
         comparisons.ways_for(scenario),
-        on_progress=lambda mode, fraction, _: desk.tell(fraction, f"Sharing by {mode}"),
+        on_progress=lambda mode, fraction, _: context.report_progress(fraction, f"Sharing by {mode}"),
         policies=(asked.policy,),
         calls=asked.calls,
         replications=asked.replications,
@@ -136,28 +138,33 @@ def compare_ways(spec: Mapping[str, Any], desk: JobContext) -> serverless.WaysRe
     return serverless.WaysReport(policy=asked.policy, reports=reports)
 
 
-def find_nodes(spec: Mapping[str, Any], desk: JobContext) -> NodesReport:
+def find_nodes(spec: Mapping[str, Any], context: JobContext) -> NodesReport:
     """Find the fewest nodes with which each policy keeps the target."""
-    asked, told = asked_of(spec, NodesRequest), 0
+    asked, reported = request_of(spec, NodesRequest), 0
 
-    def tell(fraction: float, text: str, report: Callable[[], NodesReport]) -> None:
-        nonlocal told
+    def report_nodes(fraction: float, text: str, report: Callable[[], NodesReport]) -> None:
+        nonlocal reported
         answered = len(report().policies)
-        every_s = 0.0 if answered > told else 0.2  # an answer is told at once: a cancelled search keeps it
-        desk.tell(fraction, text, report if answered else None, every_s=every_s, keeps=True)
-        told = answered
+        every_s = (
+            0.0 if answered > reported else 0.2
+        )  # an answer is told at once: a cancelled search keeps it
+        context.report_progress(fraction, text, report if answered else None, every_s=every_s, keeps=True)
+        reported = answered
 
-    _begin(desk)
+    _begin(context)
     workers = processes(asked.calls * asked.first, FEW_CALLS)
     return comparisons.nodes_needed(
-        scenario_of(spec), asked, sources_of(spec), workers=workers, on_progress=tell
+        scenario_of(spec), asked, sources_of(spec), workers=workers, on_progress=report_nodes
     )
 
 
-def run_over(spec: Mapping[str, Any], desk: JobContext) -> OverReport:
+def run_over(spec: Mapping[str, Any], context: JobContext) -> OverReport:
     """Vary one number of the scenario, and find where each policy stops keeping the target."""
-    scenario, sources, asked = scenario_of(spec), sources_of(spec), asked_of(spec, OverRequest)
+    scenario, sources, asked = scenario_of(spec), sources_of(spec), request_of(spec, OverRequest)
     calls = asked.jobs * asked.replications * len(asked.values) * len(asked.schedulers)
-    workers, tell = processes(calls, FEW_CALLS), partial(desk.tell, every_s=LIVE_EVERY_S)
-    _begin(desk)
-    return policies_over(scenario, asked, sources, workers=workers, on_progress=tell)
+    workers, report_nodes = (
+        processes(calls, FEW_CALLS),
+        partial(context.report_progress, every_s=LIVE_EVERY_S),
+    )
+    _begin(context)
+    return policies_over(scenario, asked, sources, workers=workers, on_progress=report_nodes)

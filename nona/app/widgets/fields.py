@@ -32,7 +32,7 @@ def late(state: AppState, revision: int) -> bool:
     To Streamlit the value of a field that is gone is a change, so that its callback would bring back what
     was undone.
     """
-    return revision < state.screens.here.drawn
+    return revision < state.screens.current.drawn
 
 
 def field_error(state: AppState, path: PlacePath, label: str = "") -> None:

@@ -49,7 +49,7 @@ class SchedulerPicker(Document):
     hint: str
     entries: tuple[PickerEntry, ...]
     chosen: tuple[str, ...]
-    heard: int
+    last_event: int
 
 
 def _picker_entries(others: Iterable[str] = ()) -> tuple[PickerEntry, ...]:
@@ -121,7 +121,7 @@ def scheduler_picker(
         hint=hint,
         entries=_with_unknown(policies, chosen) if policies else _picker_entries(chosen),
         chosen=tuple(dict.fromkeys(chosen)),
-        heard=0 if message is None else message[1],
+        last_event=0 if message is None else message[1],
     )
     _component(key=key, data=data.to_json(), on_chosen_change=changed)
 
@@ -157,7 +157,7 @@ def kept_schedulers(
 class EarlierOptions:
     """The options that each policy had when it was last chosen, by scenario and place, and its name."""
 
-    of: Mapping[tuple[PlacePath, str], Mapping[str, Any]] = field(default_factory=dict)
+    options: Mapping[tuple[PlacePath, str], Mapping[str, Any]] = field(default_factory=dict)
 
 
 def pick_entries(state: AppState, key: str, path: PlacePath, policies: Sequence[PickerEntry] = ()) -> None:
@@ -172,7 +172,7 @@ def pick_entries(state: AppState, key: str, path: PlacePath, policies: Sequence[
         if late(state, revision):
             return
         where = (state.scenario.name, *path)
-        options = {**state.choices.of(EarlierOptions).of, **{(where, n): o for n, o in own.items()}}
+        options = {**state.choices.get(EarlierOptions).options, **{(where, n): o for n, o in own.items()}}
         state.choices.keep(EarlierOptions(options))
         state.edit(path, [{"name": n, "options": options.get((where, n), {})} for n in names])
 

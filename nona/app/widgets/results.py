@@ -85,12 +85,12 @@ def table(rows: FilledTable, key: str, alt: str, name: str = "", files: bool = T
     """
     place = st.container()
     with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall", key=f"files-{key}"):
-        others = rows.without(*rows.deciding).headings if rows.deciding else ()
+        others = rows.without_columns(*rows.deciding).headings if rows.deciding else ()
         shown = rows.select(*rows.deciding) if others and not _every_column(key, others) else rows
         with place:
             options["column_config"] = _configured(shown) | dict(options.get("column_config") or {})
             options = {"hide_index": True, "placeholder": "–", **options}
-            answer = st.dataframe(shown.frame(), key=key, alt=alt, **options)
+            answer = st.dataframe(shown.to_pandas(), key=key, alt=alt, **options)
         if not files or not len(rows):
             return answer
         for kind, make in (("CSV", csv_bytes), ("Parquet", parquet_bytes)):

@@ -24,7 +24,7 @@ from nona.cli.declared import (
     option,
     options,
 )
-from nona.cli.parameters import Whole, sizes
+from nona.cli.parameters import WholeNumber, sizes
 
 if TYPE_CHECKING:
     from nona.models.cost.options import CostPrecision
@@ -103,19 +103,23 @@ class TrainDecimaOptions:
     hide_link: bool = option("train decima-blind, which does not see the load of the link")
     iterations: int = option(
         "systems that are drawn, one step each",
-        Whole(min=1, max=100000),
+        WholeNumber(min=1, max=100000),
         usual="evidence.learning.training:TrainSettings().iterations",
     )
     rollouts: int = option(
         "runs of each system, with the same arrivals",
-        Whole(min=2, max=64),
+        WholeNumber(min=2, max=64),
         usual="evidence.learning.training:TrainSettings().rollouts",
     )
     jobs: int = option(
-        "jobs of a run", Whole(min=10, max=10000), usual="evidence.learning.training:TrainSettings().jobs"
+        "jobs of a run",
+        WholeNumber(min=10, max=10000),
+        usual="evidence.learning.training:TrainSettings().jobs",
     )
     seed: int = option(
-        "equal seeds give equal weights", Whole(), usual="evidence.learning.training:TrainSettings().seed"
+        "equal seeds give equal weights",
+        WholeNumber(),
+        usual="evidence.learning.training:TrainSettings().seed",
     )
 
 
@@ -123,7 +127,7 @@ COMPLETE = "_NONA_COMPLETE"  # the variable by which a shell's script asks for c
 SHELLS = ("bash", "zsh", "fish")
 
 
-class Shell(click.Choice[str]):
+class ShellChoice(click.Choice[str]):
     """A shell that can be completed; another is refused with the ones that can."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -137,7 +141,7 @@ SUMMARY = 'print the completion of a shell: eval "$(nona completion bash)"'
 
 
 @click.command("completion", Command, help=SUMMARY, short_help=SUMMARY, context_settings=CONTEXT)
-@click.argument("shell", type=Shell(SHELLS))
+@click.argument("shell", type=ShellChoice(SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """Print the script that completes commands, options and names."""

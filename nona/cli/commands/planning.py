@@ -22,7 +22,7 @@ from nona.cli.declared import (
     option,
     setting,
 )
-from nona.cli.parameters import PRICE, ShareParameter, Whole
+from nona.cli.parameters import PRICE, ShareParameter, WholeNumber
 
 EXAMPLE = "background.network.utilization"
 
@@ -85,7 +85,7 @@ class CapacityOptions:
     hit: float = option(
         "share of the SLOs to keep (default 99%)", ShareParameter(), default="99%", metavar="SHARE"
     )
-    group: int = option("index of the entry of cluster.servers to size (default 0)", Whole(), default=0)
+    group: int = option("index of the entry of cluster.servers to size (default 0)", WholeNumber(), default=0)
     gpu: tuple[str, ...] = option(
         "device to try in that entry; repeat for several", known.DEVICE, metavar="D"
     )
@@ -113,7 +113,7 @@ class PlanOptions:
 
     scenario: str = SCENARIO
     offer: tuple[str, ...] = setting("plan.offers", known.OFFER, metavar="GPU[:MIG][=PRICE]")
-    group: int | None = setting("plan.group", Whole())
+    group: int | None = setting("plan.group", WholeNumber())
     scheduler: tuple[str, ...] = setting("plan.schedulers", known.SCHEDULER, metavar="S")
     batch: tuple[str, ...] = setting("plan.batches", metavar="SIZE[:DELAY]")
     survive: str | None = setting("plan.survive", known.SURVIVED, metavar="FAILURE")

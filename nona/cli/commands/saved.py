@@ -105,7 +105,9 @@ class SavedExportOptions:
 
 
 @command(
-    "import", "save the items of a file that `nona saved export` or the app wrote", "nona.cli.saved:take"
+    "import",
+    "save the items of a file that `nona saved export` or the app wrote",
+    "nona.cli.saved:import_saved",
 )
 class SavedImportOptions:
     """``nona saved import``."""

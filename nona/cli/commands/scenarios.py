@@ -23,7 +23,7 @@ from nona.cli.declared import (
     option,
     setting,
 )
-from nona.cli.parameters import ASSIGNED, ShareParameter, Whole
+from nona.cli.parameters import ASSIGNED, ShareParameter, WholeNumber
 
 
 def _warmup(text: str) -> str | int:
@@ -35,7 +35,7 @@ class AppOptions:
     """``nona app``."""
 
     scenario: str | None = argument(known.SCENARIO)
-    port: int = option("port to serve on (default 8501)", Whole(min=1, max=65535), default=8501)
+    port: int = option("port to serve on (default 8501)", WholeNumber(min=1, max=65535), default=8501)
     no_browser: bool = option("do not open a browser window")
     host: str = option(
         "address to listen on (default 127.0.0.1); beyond this machine it needs a password or --user-header",
@@ -104,10 +104,10 @@ class SimulateOptions:
 
     scenario: str = SCENARIO
     scheduler: tuple[str, ...] = setting("schedulers", known.SIMULATED, metavar="S")
-    jobs: int | None = setting("simulation.jobs", Whole())
-    replications: int | None = setting("simulation.replications", Whole())
+    jobs: int | None = setting("simulation.jobs", WholeNumber())
+    replications: int | None = setting("simulation.replications", WholeNumber())
     precision: str | None = setting("simulation.precision", metavar="REL")
-    max_replications: int | None = setting("simulation.max_replications", Whole(), metavar="R")
+    max_replications: int | None = setting("simulation.max_replications", WholeNumber(), metavar="R")
     warmup: str | int | None = setting("simulation.warmup", _warmup, metavar="W")
     baseline: str | None = option(
         "also print paired differences from this scheduler",

@@ -12,9 +12,9 @@ import click
 from nona.cli import known
 from nona.cli.declared import CONTEXT, CSV, ENGINE, HTML, JSON, SHIPPED, WORKERS, Command, group, option
 from nona.cli.output import ProgressReport, emit
-from nona.cli.parameters import DECIMAL, Quantity, ShareParameter, Whole
+from nona.cli.parameters import DECIMAL, Quantity, ShareParameter, WholeNumber
 from nona.core.registry import load
-from nona.queries.study.shipped import choices, option_name
+from nona.queries.workflows.shipped import choices, option_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def _option_of(one: Field[Any]) -> click.Parameter:
     words, annotation = one.metadata, str(one.type)
     kind: Any = _NAMES.get(words.get("of", ""))
     if "int" in annotation:
-        kind = Whole(min=words.get("least"), max=words.get("most"))
+        kind = WholeNumber(min=words.get("least"), max=words.get("most"))
     elif "float" in annotation:
         dimension = words.get("dimension")
         kind = ShareParameter() if dimension == "fraction" else Quantity(dimension) if dimension else DECIMAL
@@ -159,14 +159,14 @@ class StudyCommand(Command):
         how = {name: given.pop(name) for name in ("engine", "workers") if name in given}
         shipped, printing = given.pop("shipped"), SimpleNamespace(json=given.pop("json"))
         if shipped:
-            from nona.queries.study.shipped import stored_result
+            from nona.queries.workflows.shipped import stored_result
 
             result = stored_result(load(study.result))
         else:
             wanted, line = {name: value for name, value in given.items() if value != ()}, ProgressReport()
             result = load(study.run)(
                 load(study.settings)(**wanted),
-                on_progress=lambda fraction, text: line.tell(text, fraction),
+                on_progress=lambda fraction, text: line.report(text, fraction),
                 **how,
             )
             line.end()

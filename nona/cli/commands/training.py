@@ -23,7 +23,7 @@ from nona.cli.declared import (
     option,
     setting,
 )
-from nona.cli.parameters import DECIMAL, Quantity, ShareParameter, Whole
+from nona.cli.parameters import DECIMAL, Quantity, ShareParameter, WholeNumber
 from nona.core.options import Option
 
 
@@ -45,12 +45,12 @@ class AllocateOptions:
 class GenerateOptions:
     """``nona training generate``."""
 
-    jobs: int = setting("training.generate.jobs", Whole(min=1, max=100000), default=120)
+    jobs: int = setting("training.generate.jobs", WholeNumber(min=1, max=100000), default=120)
     mean_gap: float = setting("training.generate.mean_gap", Quantity("time"), default=600.0, metavar="S")
     multi_gpu: bool = setting("training.generate.multi_gpu")
     weights: bool = setting("training.generate.weights")
     slos: bool = setting("training.generate.slos")
-    seed: int = setting("seed", Whole(), default=0)
+    seed: int = setting("seed", WholeNumber(), default=0)
 
 
 @command(
@@ -116,10 +116,10 @@ class ElasticOptions:
     policy: tuple[str, ...] = option(
         "repeat for several (default pollux, optimus, tiresias)", known.ELASTIC_POLICY, metavar="P"
     )
-    nodes: int | None = option("nodes (default 16)", Whole(min=1, max=1024))
-    gpus: int | None = option("GPUs of each node (default 4)", Whole(min=1, max=9))
-    tick: int | None = setting("training.elastic.tick", Whole(min=1), metavar="SECONDS")
-    restart: int | None = setting("training.elastic.restart", Whole(min=0), metavar="SECONDS")
+    nodes: int | None = option("nodes (default 16)", WholeNumber(min=1, max=1024))
+    gpus: int | None = option("GPUs of each node (default 4)", WholeNumber(min=1, max=9))
+    tick: int | None = setting("training.elastic.tick", WholeNumber(min=1), metavar="SECONDS")
+    restart: int | None = setting("training.elastic.restart", WholeNumber(min=0), metavar="SECONDS")
     load: float | None = setting("training.elastic.load", DECIMAL)
     interference: float | None = setting("training.elastic.interference", ShareParameter())
     background: float | None = option(
@@ -136,7 +136,7 @@ class ElasticOptions:
     settings: tuple[tuple[str, str, Option], ...] = SETTINGS
     share_nodes: bool = option("pollux may let jobs on several nodes share a node")
     replications: int | None = option("runs of policies that draw random numbers (default 1)", COUNT)
-    seed: int | None = option("of their random numbers (default 0)", Whole())
+    seed: int | None = option("of their random numbers (default 0)", WholeNumber())
     workers: int = WORKERS
     html: Path | None = HTML
     json: bool = JSON

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 from nona.cluster.hardware.mig import board
 from nona.cluster.hardware.table_file import Row, shipped_table
-from nona.core.errors import HardwareError, instead
+from nona.core.errors import HardwareError, suggestion
 from nona.core.units import parse_quantity, start_of
 
 # Possessive, as in nona.core.units: many digits are given up in linear time.
@@ -294,7 +294,9 @@ def find_device(name: str, own: Mapping[str, Device] | None = None) -> Device:
     """
     by_name = {**devices(), **(own or {})}
     if name not in by_name:
-        raise HardwareError(f"Device {name[:60]!r}: it is unknown; {instead(name, by_name)}, or define it.")
+        raise HardwareError(
+            f"Device {name[:60]!r}: it is unknown; {suggestion(name, by_name)}, or define it."
+        )
     return by_name[name]
 
 

@@ -34,14 +34,14 @@ _NAME = re.compile(r"[\w.+-]{1,100}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class MigPartedLayouts:
     """The layouts of a file for one board, by name, and the reasons why others cannot be on it."""
 
     layouts: Mapping[str, MigLayout]
     left_out: Mapping[str, str]
 
 
-def read_mig_parted(data: bytes | str, board_name: str) -> Parted:
+def read_mig_parted(data: bytes | str, board_name: str) -> MigPartedLayouts:
     """Return the configurations of a mig-parted file that one kind of board can have.
 
     A file may serve several kinds of device, so entries that this board cannot have are left out,
@@ -82,7 +82,7 @@ def read_mig_parted(data: bytes | str, board_name: str) -> Parted:
             "no configuration enables MIG with an instance; add a profile under mig-devices.",
         )
         raise HardwareError(f"mig-parted file: {reason}")
-    return Parted(layouts, left_out)
+    return MigPartedLayouts(layouts, left_out)
 
 
 def write_mig_parted(layouts: Mapping[str, MigLayout]) -> str:

@@ -90,7 +90,7 @@ class Gpu(ABC, Generic[State]):
         """Return the part for a batch that asks for so many vGPUs, ``None`` where there is no room."""
 
     @abstractmethod
-    def without(self, state: State, key: int) -> State:
+    def release(self, state: State, key: int) -> State:
         """Return the state after the lease ``key`` was given back."""
 
     @abstractmethod
@@ -174,8 +174,8 @@ class SharingMode:
     title: str
     about: str
     make: Callable[[Invoker, Settings], Gpu[Any]]
-    look: ChartStyle | None = None
-    asks: tuple[str, ...] = ()
+    style: ChartStyle | None = None
+    requires: tuple[str, ...] = ()
     sliced: bool = False
     sets_up: bool = False
     fixed_layout: bool = False

@@ -77,14 +77,14 @@ class BoardStates:
 
     board: MigBoard
     fixed: bool = False
-    _known: dict[Instances, BoardState] = field(default_factory=dict)
+    _states: dict[Instances, BoardState] = field(default_factory=dict)
     _covered: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def state_of(self, instances: Instances) -> BoardState:
         """Return the state with these instances, ordered by start."""
-        state = self._known.get(instances)
+        state = self._states.get(instances)
         if state is None:
-            state = self._known[instances] = self._work_out(instances)
+            state = self._states[instances] = self._work_out(instances)
         return state
 
     def has(self, size: int) -> bool:
@@ -234,7 +234,7 @@ class SlicedGpu(Gpu[Instances]):
     >>> part = gpu.part(gpu.empty, 3)
     >>> part.profile, bin(part.slots), part.setup_s
     ('3g.20gb', '0b11110000', 2.0)
-    >>> gpu.part(gpu.without(part.after, part.key), 3).setup_s
+    >>> gpu.part(gpu.release(part.after, part.key), 3).setup_s
     0.0
     """
 
@@ -264,7 +264,7 @@ class SlicedGpu(Gpu[Instances]):
         rank = now.free + (self.whole + 1) * step.made
         return GpuPart(step.after, step.vgpus, step.slots, setup_s, step.profile, rank, start)
 
-    def without(self, state: Instances, key: int) -> Instances:
+    def release(self, state: Instances, key: int) -> Instances:
         """Return the state in which the instance that starts at ``key`` is idle."""
         return next(
             after
@@ -293,8 +293,8 @@ GEOMETRY = SharingMode(
     title="MIG, placed",
     about="slices at legal places, created on demand",
     make=lambda invoker, settings: SlicedGpu(invoker, settings.reconfiguration),
-    look=ChartStyle("#0f9b8e", "solid", "square"),
-    asks=("reconfiguration",),
+    style=ChartStyle("#0f9b8e", "solid", "square"),
+    requires=("reconfiguration",),
     sliced=True,
     sets_up=True,
 )
@@ -303,7 +303,7 @@ FIXED = SharingMode(
     title="MIG, fixed",
     about="only the slices of page Scenario",
     make=lambda invoker, settings: SlicedGpu(invoker, fixed=True),
-    look=ChartStyle("#2b8fd6", "dash", "square-open"),
+    style=ChartStyle("#2b8fd6", "dash", "square-open"),
     sliced=True,
     fixed_layout=True,
 )
@@ -322,7 +322,7 @@ class CountedGpu(Gpu[int]):
         """Return the lowest free slots."""
         return GpuPart(state - vgpus, vgpus, slots=-1, rank=state, key=vgpus) if vgpus <= state else None
 
-    def without(self, state: int, key: int) -> int:
+    def release(self, state: int, key: int) -> int:
         """So many more are free."""
         return state + key
 
@@ -340,5 +340,5 @@ COUNTED = SharingMode(
     title="MIG, counted",
     about="any free vGPUs",
     make=lambda invoker, settings: CountedGpu(invoker.vgpus),
-    look=ChartStyle("#6366f1", "solid", "circle"),
+    style=ChartStyle("#6366f1", "solid", "circle"),
 )

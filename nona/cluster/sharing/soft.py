@@ -33,7 +33,7 @@ class SoftGpu(Gpu[tuple[int, int]]):
         rank = used * (self._clients + 1) + batches
         return GpuPart((used + vgpus, batches + 1), vgpus, rank=rank, key=vgpus)
 
-    def without(self, state: tuple[int, int], key: int) -> tuple[int, int]:
+    def release(self, state: tuple[int, int], key: int) -> tuple[int, int]:
         """Return a client less."""
         return state[0] - key, state[1] - 1
 
@@ -128,8 +128,8 @@ MPS = SharingMode(
     title="MPS",
     about="caps on threads; those that compute slow each other down where their caps exceed the GPU",
     make=MpsGpu,
-    look=ChartStyle("#cf7a10", "solid", "diamond"),
-    asks=("oversubscription", "interference"),
+    style=ChartStyle("#cf7a10", "solid", "diamond"),
+    requires=("oversubscription", "interference"),
     oversubscribes=True,
 )
 TIME_SLICING = SharingMode(
@@ -137,6 +137,6 @@ TIME_SLICING = SharingMode(
     title="time slicing",
     about="turns on the whole GPU",
     make=TimeSlicedGpu,
-    look=ChartStyle("#e0559a", "longdash", "triangle-up"),
+    style=ChartStyle("#e0559a", "longdash", "triangle-up"),
     oversubscribes=True,
 )

@@ -12,7 +12,7 @@ from nona.core.arrays import Ints
 from nona.core.document import Estimate
 from nona.core.figures import (
     PALETTE,
-    Dot,
+    EstimateDot,
     add_bars,
     add_line,
     add_points,
@@ -49,7 +49,7 @@ def goodput_figure(schedulers: Mapping[str, RouterResult]) -> go.Figure:
     for name, of in schedulers.items():
         mean, ends = of.goodput.mean, of.goodput.ci95
         label = mean_text(of.goodput, kept_text)
-        dots.append(Dot(name, None if mean is None else 100 * mean, scaled(ends, 100), label))
+        dots.append(EstimateDot(name, None if mean is None else 100 * mean, scaled(ends, 100), label))
     return dots_figure(dots, "goodput, %", most=100.0)
 
 
@@ -62,7 +62,7 @@ def times_figure(schedulers: Mapping[str, RouterResult], row: str, measure: str)
         times: TokenTimes = getattr(of.models[row], measure)
         mean = None if times.mean is None else 1e3 * times.mean
         label = mean_text(Estimate(mean=times.mean, ci95=times.ci95), format_time)
-        dots.append(Dot(name, mean, scaled(times.ci95, 1e3), label))
+        dots.append(EstimateDot(name, mean, scaled(times.ci95, 1e3), label))
     return dots_figure(dots, f"{MEASURES[measure]}, mean, ms")
 
 

@@ -450,11 +450,13 @@ def request_table(
     """
     import pandas as pd
 
-    frames = [_frame(name, run, rows, engines) for name, of in runs.items() for run in of]
+    frames = [_requests_frame(name, run, rows, engines) for name, of in runs.items() for run in of]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-def _frame(router: str, run: RouterReplication, rows: Sequence[str], engines: Sequence[str]) -> pd.DataFrame:
+def _requests_frame(
+    router: str, run: RouterReplication, rows: Sequence[str], engines: Sequence[str]
+) -> pd.DataFrame:
     import pandas as pd
 
     numbers, times, requests = run.measured, run.times, run.requests

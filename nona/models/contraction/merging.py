@@ -108,7 +108,7 @@ class BorderSizes:
             self._in[target][tensor] += 1
             self._out[source].add(tensor)
 
-    def into(self, head: int) -> float:
+    def input_bytes(self, head: int) -> float:
         """Bytes that the task starting in ``head`` reads from other tasks."""
         return math.fsum(self._size[t] for t in self._in[head])
 
@@ -116,7 +116,7 @@ class BorderSizes:
         """Bytes that the task starting in ``head`` makes for other tasks."""
         return math.fsum(self._size[t] for t in self._out[head])
 
-    def between(self, a: int, b: int) -> float:
+    def edge_bytes(self, a: int, b: int) -> float:
         """Bytes that the task starting in ``b`` reads from the task starting in ``a``."""
         return math.fsum(self._size[t] for t in self._in[b] if self._find(t[0]) == a)
 

@@ -142,7 +142,7 @@ def _apply_size_aware(merging: Merging) -> None:
 
     def reason(u: int, v: int) -> str | None:
         a = head[u]
-        between, into, out = traffic.between(a, v), traffic.into(a), traffic.out_of(v)
+        between, into, out = traffic.edge_bytes(a, v), traffic.input_bytes(a), traffic.out_of(v)
         if between < into and between < out:
             return None
         first, second = merging.ends(u, v)

@@ -100,7 +100,7 @@ def read_measured(data: bytes | str) -> MeasuredTable:
     notes: list[str] = []
     header: list[str] | None = None
     rows: dict[tuple[object, ...], MeasuredRow] = {}
-    for line, cells in CsvFile(data, "Measured table", CostError, strict=True).rows():
+    for line, cells in CsvFile(data, "Measured table", CostError, strict=True).numbered_rows():
         if cells[0].startswith("#"):
             notes.append(",".join(cells)[1:].strip())
         elif header is None:

@@ -39,7 +39,7 @@ from nona.cluster.hardware.device import Device, Precision, devices
 from nona.cluster.hardware.executor import ExecutorClass, executor_class, make_executor_class
 from nona.cluster.hardware.mig import board
 from nona.cluster.hardware.table_file import shipped_table
-from nona.core.errors import CostError, HardwareError, instead
+from nona.core.errors import CostError, HardwareError, suggestion
 from nona.models.cost.costed import CostedGraph, Provenance
 from nona.models.cost.measured import ANY, MeasuredTable
 from nona.models.cost.operators import OperatorWork
@@ -300,7 +300,7 @@ def _class(name: str, own: Mapping[str, Device] | None, place: str) -> ExecutorC
         if base in known:
             raise CostError(f"{place} has {name!r}. {error}") from None
         slices = [f"{n}/{p.name}" for n, d in known.items() if d.mig for p in board(d.mig).profiles]
-        hint = instead(name, [*known, *slices], most=len(known))
+        hint = suggestion(name, [*known, *slices], most=len(known))
         raise CostError(
             f"{place} has {name[:60]!r}, which is no known device or slice; {hint}, or define the device."
         ) from None

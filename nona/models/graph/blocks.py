@@ -180,10 +180,10 @@ class BlockGraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class OpenModules:
     """The open modules: those above ``depth``, except the ``shut``, and the ``opened`` ones.
 
-    >>> cut = Cut(2).open(("a", "b"))
+    >>> cut = OpenModules(2).open(("a", "b"))
     >>> cut.is_open(("a",)), cut.is_open(("a", "b")), cut.is_open(("a", "c"))
     (True, True, False)
     >>> cut.shut_module(("a",)).is_open(("a",))
@@ -198,11 +198,11 @@ class Cut:
         """Return whether the module's parts are drawn in place of itself."""
         return path in self.opened or (path not in self.shut and len(path) < self.depth)
 
-    def open(self, path: Path) -> Cut:
+    def open(self, path: Path) -> OpenModules:
         """Return the same with one more module open."""
         return replace(self, opened=self.opened | {path}, shut=self.shut - {path})
 
-    def shut_module(self, path: Path) -> Cut:
+    def shut_module(self, path: Path) -> OpenModules:
         """Return the same with one module shut, and all within it as it was at first."""
         kept = frozenset(p for p in self.opened if p[: len(path)] != path)
         return replace(self, opened=kept, shut=self.shut | {path})
@@ -308,8 +308,8 @@ class Modules:
     """The ways to draw a graph: the paths to go by, and the cuts for a first look and for the shortest."""
 
     paths: tuple[Path, ...]
-    usual: Cut
-    shortest: Cut
+    usual: OpenModules
+    shortest: OpenModules
 
 
 def modules(dag: Dag, paths: Sequence[Path], most: int) -> Modules:
@@ -326,13 +326,13 @@ def modules(dag: Dag, paths: Sequence[Path], most: int) -> Modules:
         for depth in range(1, max(map(len, tried), default=0) + 2):
             if _count(tried, depth) > most:
                 break
-            sizes[depth] = len(block_graph(dag, tried, Cut(depth).is_open).blocks)
+            sizes[depth] = len(block_graph(dag, tried, OpenModules(depth).is_open).blocks)
         fits = [depth for depth, size in sizes.items() if size <= most]
         if fits:
             usual = max(fits)
             enough = [depth for depth in fits if sizes[depth] >= FEWEST]
-            return Modules(tried, Cut(usual), Cut(min(enough, default=usual)))
-    return Modules(run_paths(len(dag), most), Cut(1), Cut(1))
+            return Modules(tried, OpenModules(usual), OpenModules(min(enough, default=usual)))
+    return Modules(run_paths(len(dag), most), OpenModules(1), OpenModules(1))
 
 
 def _count(paths: Sequence[Path], depth: int) -> int:

@@ -92,9 +92,9 @@ def _document(cgraph: Any, graph: Any, filename: str, where: str) -> Document:
     check_count(cgraph.agnnodes(graph), MAX_OPERATORS, "operators", filename)
     check_count(cgraph.agnedges(graph), MAX_EDGES, "edges", filename)
     ignored: dict[str, int] = {}
-    node_keys = _known(_declared(cgraph, graph, _NODE), NODE_KEYS, ignored, where)
-    edge_keys = _known(_declared(cgraph, graph, _EDGE), EDGE_KEYS, ignored, where)
-    _known(_declared(cgraph, graph, _GRAPH), frozenset(), {}, where)
+    node_keys = _known_attributes(_declared(cgraph, graph, _NODE), NODE_KEYS, ignored, where)
+    edge_keys = _known_attributes(_declared(cgraph, graph, _EDGE), EDGE_KEYS, ignored, where)
+    _known_attributes(_declared(cgraph, graph, _GRAPH), frozenset(), {}, where)
     rows: list[Document] = []
     links: list[Document] = []
     for node in _walk(lambda: cgraph.agfstnode(graph), lambda n: cgraph.agnxtnode(graph, n)):
@@ -130,7 +130,7 @@ def _declared(cgraph: Any, graph: Any, kind: int) -> list[str]:
     return [_decoded(cgraph.agattrname(attribute)) for attribute in walk]
 
 
-def _known(
+def _known_attributes(
     declared: Iterable[str], allowed: frozenset[str], ignored: dict[str, int], where: str
 ) -> tuple[str, ...]:
     kept = []

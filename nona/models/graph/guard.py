@@ -135,7 +135,7 @@ class GuardedWorker:
         timer.start()
         try:
             header = json.dumps({**question, "bytes": size}).encode() + b"\n"
-            answer = _ask(child, header, stream, size)
+            answer = _request(child, header, stream, size)
         finally:
             timer.cancel()
         if answer is None:
@@ -183,7 +183,7 @@ def _start(limits: ChildLimits) -> subprocess.Popen[bytes]:
         ) from None
 
 
-def _ask(child: subprocess.Popen[bytes], header: bytes, stream: BinaryIO, size: int) -> bytes | None:
+def _request(child: subprocess.Popen[bytes], header: bytes, stream: BinaryIO, size: int) -> bytes | None:
     """Return the child's answer, or ``None`` when it died first. The answer is a length line and a body."""
     if child.stdin is None or child.stdout is None:
         return None

@@ -91,7 +91,7 @@ def slim(question: Mapping[str, Any], source: BinaryIO) -> bytes:
     """Return an ONNX file without its weights, or an error; what is left of the file is passed over."""
     from nona.models.graph.onnx_weights import without_weights
 
-    end = _Bounded(source, question["bytes"])
+    end = _BoundedStream(source, question["bytes"])
     try:
         return without_weights(end, question["bytes"], str(question["filename"]))
     except NonaError as error:
@@ -101,7 +101,7 @@ def slim(question: Mapping[str, Any], source: BinaryIO) -> bytes:
             pass
 
 
-class _Bounded:
+class _BoundedStream:
     """The next ``left`` bytes of a stream."""
 
     def __init__(self, stream: BinaryIO, left: int) -> None:
@@ -146,14 +146,14 @@ def end_with_parent(parent: int, pipe: int | None = None) -> None:
     may already be an orphan: the parent has another number then.
     """
     if sys.platform.startswith("linux"):
-        _ask_the_system()
+        _set_limits()
     if hasattr(os, "getppid") and os.getppid() != parent:
         os._exit(1)
     if pipe is not None and hasattr(select, "poll"):
         threading.Thread(target=_watch, args=(pipe,), daemon=True, name="orphans").start()
 
 
-def _ask_the_system() -> None:
+def _set_limits() -> None:
     with suppress(ImportError, OSError, AttributeError):  # the watching thread remains
         import ctypes
 

@@ -76,7 +76,7 @@ def from_lines(data: bytes) -> ModelGraph:
     """Return the graph in what :func:`to_lines` wrote."""
     lines = io.BytesIO(data)
     once = json.loads(lines.readline())["graph"]
-    received = _Held()
+    received = _ReceivedGraph()
     for line in lines:
         kind, rows = json.loads(line)
         received.hold(kind, rows)
@@ -96,7 +96,7 @@ def from_lines(data: bytes) -> ModelGraph:
 
 
 @dataclass
-class _Held:
+class _ReceivedGraph:
     """Operators and tensors received so far; ``listed`` has the tensors in their order."""
 
     operators: list[Operator] = field(default_factory=list)

@@ -35,7 +35,7 @@ _UNKNOWN: TensorType = (0, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Bodies:
+class BodyReader:
     """Enters the nodes of ``model`` that have bodies: fills in ``bodies`` and ``turns`` of each.
 
     ``types`` and ``static`` are those of the model's tensors; ``read`` reads a body as a model, and gives
@@ -55,10 +55,10 @@ class Bodies:
             if condition is not None and np.size(condition) == 1:
                 runs = "then_branch" if np.ravel(condition)[0] else "else_branch"
                 graphs = [a.g for a in node.proto.attribute if a.name == runs]
-        node.turns = self._turns(node, value)
+        node.turns = self._iterations(node, value)
         documents, types = [], dict[str, TensorType]()
         for graph in graphs:
-            document, inner = self.read(self._alone(graph, node, value))
+            document, inner = self.read(self._body_model(graph, node, value))
             documents += [] if document is None else [document]
             for name, kind in _outputs(node, graph, inner):
                 types[name] = max(types.get(name, _UNKNOWN), kind, key=_elements)
@@ -67,7 +67,7 @@ class Bodies:
             node.turns = 0
         return types
 
-    def _turns(self, node: OnnxNode, value: Value) -> int | None:
+    def _iterations(self, node: OnnxNode, value: Value) -> int | None:
         if node.kind == "If":
             return 1
         if node.kind == "Loop":
@@ -85,7 +85,7 @@ class Bodies:
                 return min(shape[axis], MAX_TURNS)
         return None
 
-    def _alone(self, graph: Any, node: OnnxNode, value: Value) -> Any:
+    def _body_model(self, graph: Any, node: OnnxNode, value: Value) -> Any:
         """Return a body as a model; it has a copy of nothing that is large."""
         from onnx import ModelProto, helper, numpy_helper
 

@@ -17,7 +17,7 @@ from nona.core.errors import GraphError
 from nona.models.graph import onnx_tensors
 from nona.models.graph.model import MAX_DIMENSION, MissingDimensions
 from nona.models.graph.node_link import MAX_BODIES_DEEP
-from nona.models.graph.onnx_bodies import Bodies
+from nona.models.graph.onnx_bodies import BodyReader
 from nona.models.graph.onnx_bodies import warnings as control_warnings
 from nona.models.graph.onnx_model import (
     all_text,
@@ -175,7 +175,7 @@ def _read(
     nodes = sorted_nodes(model.graph, constants, name)
     types, stated, more = onnx_tensors.tensor_types(model)
     static, running = onnx_tensors.split_static(nodes, constants)
-    within = Bodies(model, types, static, lambda body: _read(body, name, {}, [], depth + 1))
+    within = BodyReader(model, types, static, lambda body: _read(body, name, {}, [], depth + 1))
     complete(model, nodes, types, stated, within.enter)
     onnx_tensors.at_stored_width(nodes, {v.name for v in model.graph.output}, types)
     if not running:
@@ -202,7 +202,7 @@ def _document(
     owned = {f"{own}/{t}": k for n, own in zip(running, ids, strict=True) for t, k in n.owned}
     types = types | owned
     stored |= owned.keys()
-    rows = _rows(running, ids, outputs)
+    rows = _operator_documents(running, ids, outputs)
     links = _links(running, ids)
     named = {t for row in rows for t in (*row["inputs"], *row["outputs"]) if t}
     tensors = _tensors(named | stored, types)
@@ -225,7 +225,7 @@ def _tensors(names: Iterable[str], types: Mapping[str, onnx_tensors.TensorType])
     return {t: data[kind] for t, kind in kinds.items()}
 
 
-def _rows(
+def _operator_documents(
     running: Sequence[onnx_tensors.OnnxNode], ids: Sequence[str], outputs: Sequence[str]
 ) -> list[Document]:
     """Operators. An output that nobody reads is named "" unless it is the first."""

@@ -110,7 +110,7 @@ class _Pass:
         elif (rule := _RULES.get(node.kind)) is not None:
             try:
                 shapes = rule(RuleInput(node.proto, self._types))
-            except (*FAILS, _OpenError):
+            except (*FAILS, _UnknownShapeError):
                 return
             place = _TYPED_BY.get(node.kind, 0)
             named = node.inputs[place] if place < len(node.inputs) else ""
@@ -211,7 +211,7 @@ def _inferred(
 Shape = tuple[int, ...]
 
 
-class _OpenError(Exception):
+class _UnknownShapeError(Exception):
     """A rule asked for a shape that is not known."""
 
 
@@ -229,7 +229,7 @@ class RuleInput:
         """Return the shape of an input."""
         shape = self._types.get(self._proto.input[place], (0, None))[1] if self.has(place) else None
         if shape is None:
-            raise _OpenError
+            raise _UnknownShapeError
         return shape
 
     def number(self, name: str, default: int = 0) -> int:
@@ -256,7 +256,7 @@ class RuleInput:
         types = {name: (1, shape) for name, shape in zip(names, shapes, strict=True)}
         shape = _inferred(schema, node, types, {}).get("output", (0, None))[1]
         if shape is None:
-            raise _OpenError
+            raise _UnknownShapeError
         return (shape[0], *shape[2:], shape[1]) if last else shape
 
 

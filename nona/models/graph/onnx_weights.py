@@ -37,11 +37,11 @@ class WeightStream(Protocol):
         """At most so many bytes; none at its end."""
 
 
-class _CutError(Exception):
+class _TruncatedError(Exception):
     """The bytes are no ONNX file, or end too early."""
 
 
-class _TooMuchError(Exception):
+class _TooLargeError(Exception):
     """More is kept than a file may have."""
 
 
@@ -50,11 +50,11 @@ def without_weights(stream: WeightStream, length: int, filename: str) -> bytes:
     where = f"File {quote(filename)}"
     try:
         return _message(_Reading(stream, length), length, "ModelProto", 0)
-    except _CutError:
+    except _TruncatedError:
         raise GraphError(
             f"{where}: it is not an ONNX model, or it was cut short; export or copy it again."
         ) from None
-    except _TooMuchError:
+    except _TooLargeError:
         raise GraphError(
             f"{where}: without its weights it has over {MAX_BYTES:,} bytes; make it smaller."
         ) from None
@@ -69,26 +69,26 @@ class _Reading:
     def read_bytes(self, size: int) -> bytes:
         self.kept += size
         if size > self.left:
-            raise _CutError
+            raise _TruncatedError
         if self.kept > MAX_BYTES:
-            raise _TooMuchError
+            raise _TooLargeError
         parts = b""
         while len(parts) < size:
             piece = self._stream.read(size - len(parts))
             if not piece:
-                raise _CutError
+                raise _TruncatedError
             parts += piece
         self.left -= size
         return parts
 
     def skip(self, size: int) -> None:
         if size > self.left:
-            raise _CutError
+            raise _TruncatedError
         self.left -= size
         while size > 0:
             piece = self._stream.read(min(size, 1 << 20))
             if not piece:
-                raise _CutError
+                raise _TruncatedError
             size -= len(piece)
 
     def number(self) -> tuple[int, bytes]:
@@ -100,7 +100,7 @@ class _Reading:
             value |= (byte[0] & 0x7F) << shift
             if byte[0] < 0x80:
                 return value, raw
-        raise _CutError
+        raise _TruncatedError
 
 
 _DEEPEST = 100  # as protobuf itself
@@ -108,7 +108,7 @@ _DEEPEST = 100  # as protobuf itself
 
 def _message(reading: _Reading, length: int, kind: str, depth: int) -> bytes:
     if depth > _DEEPEST:
-        raise _CutError
+        raise _TruncatedError
     end, kept, dropped = reading.left - length, [], False
     while reading.left > end:
         tag, raw = reading.number()
@@ -130,10 +130,10 @@ def _message(reading: _Reading, length: int, kind: str, depth: int) -> bytes:
             else:
                 raw += sized + reading.read_bytes(size)
         else:
-            raise _CutError
+            raise _TruncatedError
         kept.append(raw)
     if reading.left < end:
-        raise _CutError
+        raise _TruncatedError
     return b"".join(kept) + (_ELSEWHERE if dropped else b"")
 
 

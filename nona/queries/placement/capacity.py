@@ -24,7 +24,7 @@ from nona.queries.system import System
 
 
 @dataclass(frozen=True, eq=False)
-class Loads:
+class ExecutorLoads:
     """Loads of the executors by shares: ρ_k = ``background`` + Σ_j ``load``_jk s_jk.
 
     ``load`` (J, K): λ_j·(seconds of all tasks)/n_k; 0 where there are no executors. ``allowed`` (J, K): where
@@ -48,7 +48,7 @@ class Loads:
         tie = 1e-6 / max(float(self.load.max(initial=0.0)), 1e-300)
         shares = self._program(tie * self.load, None)
         if shares is None:  # only rounding can bring this about: any shares fulfil this program
-            shares = tidy(self.allowed.astype(float), self.allowed)
+            shares = without_negligible(self.allowed.astype(float), self.allowed)
         return float(self.utilization(shares)[self.used].max(initial=self.background)), shares
 
     def cheapest(self, cost: Floats, peak: float) -> Floats | None:
@@ -83,18 +83,18 @@ class Loads:
             return None
         shares = np.zeros(self.allowed.shape)
         shares[rows, columns] = np.clip(result.x[:n], 0.0, None)
-        return tidy(shares, self.allowed)
+        return without_negligible(shares, self.allowed)
 
 
-def loads_of(system: System, allowed: Bools) -> Loads:
+def loads_of(system: System, allowed: Bools) -> ExecutorLoads:
     """Return the loads of ``system``'s queries."""
     counts, stream = system.class_counts, system.background_compute
     work = np.array([q.rate * q.load_s.sum(axis=1) for q in system.queries]).reshape(allowed.shape)
     load = np.divide(work, counts, out=np.zeros(work.shape), where=counts > 0)
-    return Loads(load, allowed & (counts > 0), stream.rate * stream.mean)
+    return ExecutorLoads(load, allowed & (counts > 0), stream.rate * stream.mean)
 
 
-def tidy(shares: Floats, allowed: Bools) -> Floats:
+def without_negligible(shares: Floats, allowed: Bools) -> Floats:
     """Return the shares without negligible or forbidden ones; every row adds up to 1."""
     kept = np.where(allowed & (shares > 1e-9), shares, 0.0)
     total = kept.sum(axis=1, keepdims=True)
@@ -304,7 +304,7 @@ def least_utilization(system: System) -> float:
     """Utilisation of the busiest executors where every task runs where that is least.
 
     No scheduler does better; from 1 on there is no steady state under any. It is the linear program of
-    :class:`Loads`, over tasks in place of query classes.
+    :class:`ExecutorLoads`, over tasks in place of query classes.
     """
     counts, stream = system.class_counts, system.background_compute
     present = counts > 0
@@ -312,7 +312,7 @@ def least_utilization(system: System) -> float:
     load, background = work[:, present] / counts[present], stream.rate * stream.mean
     if load.shape[1] == 1:  # nothing to share out, and no solver to load
         return float(background + load.sum())
-    return Loads(load, np.ones(load.shape, dtype=bool), background).least_peak()[0]
+    return ExecutorLoads(load, np.ones(load.shape, dtype=bool), background).least_peak()[0]
 
 
 def servers_needed(system: System, shares: Floats | None = None) -> int | None:

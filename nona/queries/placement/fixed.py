@@ -38,11 +38,11 @@ def local_placement(system: System, shares: Floats | None = None) -> Placement:
     is drawn alike.
     """
     if shares is None:
-        return _by_default(system, "local", _together, ())
-    return _fixed(system, "local", _together, (), shares)
+        return _by_default(system, "local", _one_server, ())
+    return _fixed(system, "local", _one_server, (), shares)
 
 
-def _together(subgraph: SubGraph, _slots: int) -> Configuration:
+def _one_server(subgraph: SubGraph, _slots: int) -> Configuration:
     return local_configuration(subgraph)
 
 

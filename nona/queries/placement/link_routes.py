@@ -22,7 +22,7 @@ from nona.queries.system import Discipline, System
 
 
 @dataclass(frozen=True, eq=False)
-class Crossings:
+class LinkCrossings:
     """For each of L links, the number of its crossings, and the stages before it.
 
     ``share`` (L,): probability that a message crosses the link.
@@ -48,7 +48,7 @@ class ServerDraws:
     near: Floats
 
     @staticmethod
-    def of(p: Floats, rack: Ints) -> ServerDraws:
+    def from_shares(p: Floats, rack: Ints) -> ServerDraws:
         """Return the draws for shares ``p`` of the executors and the rack of each server."""
         if len(p) < 2 or p.max() > 1.0 - 1e-9:  # one server has all executors: no message leaves it
             return ServerDraws(p, np.zeros(len(p)), np.zeros(len(p)))
@@ -81,7 +81,7 @@ def draws_of(system: System, shares: Floats | None = None) -> Floats:
     return result if result.max() < 1.0 - 1e-9 else uniform
 
 
-def crossings(topology: Topology, p: Floats) -> Crossings:
+def crossings(topology: Topology, p: Floats) -> LinkCrossings:
     """Crossing probabilities of every link; ``p`` (S,) are the shares of the executors.
 
     Four servers in racks of two: of the three others one is in the same rack.
@@ -92,7 +92,7 @@ def crossings(topology: Topology, p: Floats) -> Crossings:
     >>> [(t.link_names[k], round(float(found.share[k]), 4)) for k in (0, 1, 5)]
     [('core', 0.6667), ('rack 0 up', 0.3333), ('server 0 out', 0.25)]
     """
-    draws = ServerDraws.of(p, topology.rack)
+    draws = ServerDraws.from_shares(p, topology.rack)
     far = draws.source - draws.near
     share, both, ahead = (np.zeros(topology.links) for _ in range(3))
     slow = _seconds_per_byte(topology)
@@ -111,7 +111,7 @@ def crossings(topology: Topology, p: Floats) -> Crossings:
     ahead[topology.core] = far @ slow["up"]
     ahead = np.divide(ahead, share, out=np.zeros_like(ahead), where=share > 0)
     both += _both_down(topology, draws)
-    return Crossings(share, both, ahead)
+    return LinkCrossings(share, both, ahead)
 
 
 def _seconds_per_byte(t: Topology) -> dict[str, Floats]:

@@ -52,7 +52,7 @@ class LinkTraffic:
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class LinkRole:
     """``links`` links that are alike.
 
     ``name``, ``kind``: unique name; one of :data:`KINDS`, or ``link`` where there is one link for all.
@@ -81,7 +81,7 @@ class Role:
         """ρ at the load y."""
         return self.background_utilization + self.each * self.slower * load
 
-    def together(self, utilization: float) -> float:
+    def batch_overlap(self, utilization: float) -> float:
         """π2·max(0, 1 − r(1 − ρ)): how much of a batch still meets at the link."""
         return self.both * max(0.0, 1.0 - self.spacing * (1.0 - utilization))
 
@@ -90,7 +90,7 @@ class Role:
         spread = max(traffic.batch_s - traffic.bundle_s, 0.0)
         own = self.each * traffic.bundle_s
         return self.background_moment_s + self.slower**2 * (
-            own + self.together(self.utilization(traffic.load)) * spread
+            own + self.batch_overlap(self.utilization(traffic.load)) * spread
         )
 
     def wait_s(self, traffic: LinkTraffic) -> float:
@@ -99,7 +99,7 @@ class Role:
         return self.moment_s(traffic) / (2.0 * (1.0 - rho)) if rho < 1.0 else math.inf
 
 
-def roles_of(system: System, shares: Floats | None = None) -> tuple[Role, ...]:
+def roles_of(system: System, shares: Floats | None = None) -> tuple[LinkRole, ...]:
     """Return the roles of the links of ``system``, in the order in which a message crosses them.
 
     ``shares`` (J, K) are those of the executor classes, as in the placement's model.
@@ -165,8 +165,8 @@ def _role(
     slower: float,
     crossed: _Crossed,
     stream: BackgroundStream,
-) -> Role:
-    return Role(
+) -> LinkRole:
+    return LinkRole(
         name=name,
         kind=kind,
         links=links,
@@ -193,7 +193,7 @@ class WaitCurves:
     pair: Floats
 
     @staticmethod
-    def of(roles: Sequence[Role]) -> WaitCurves:
+    def from_roles(roles: Sequence[LinkRole]) -> WaitCurves:
         """Return the curves of some roles."""
 
         def column(value: Sequence[float]) -> Floats:
@@ -214,7 +214,7 @@ class WaitCurves:
         used = self.per_load > 0
         return float(((1.0 - self.rho0[used]) / self.per_load[used]).min(initial=math.inf))
 
-    def at(self, load: float) -> tuple[float, float, float]:
+    def coefficients(self, load: float) -> tuple[float, float, float]:
         """(A0, A1, A2) at ``load`` below :attr:`full_load`."""
         inverse = 1.0 / (1.0 - self.rho0 - self.per_load * load)
         met = np.maximum(0.0, inverse - self.spacing)
@@ -250,7 +250,7 @@ class LinkPrice:
     square: float
     bundle: float = 0.0
 
-    def of(self, messages: Messages) -> Floats:
+    def wait_seconds(self, messages: Messages) -> Floats:
         """(n,) Seconds of wait for each configuration sent once a second."""
         price: Floats = self.load * messages.load_s + self.square * messages.square_s2
         return price + self.bundle * messages.bundle_s2 if self.bundle else price
@@ -263,12 +263,12 @@ def network_price(curve: WaitCurves, traffic: LinkTraffic) -> LinkPrice:
     ∂w/∂Q = A2 and ∂w/∂B = A1 − A2.
     """
     pairs = max(traffic.batch_s - traffic.bundle_s, 0.0)
-    _, bundle, pair = curve.at(traffic.load)
+    _, bundle, pair = curve.coefficients(traffic.load)
     s0, s1, s2 = curve.slopes(traffic.load)
     return LinkPrice(s0 + s1 * traffic.bundle_s + s2 * pairs, pair, bundle - pair)
 
 
-def wait_per_byte(roles: Sequence[Role], traffic: LinkTraffic) -> float:
+def wait_per_byte(roles: Sequence[LinkRole], traffic: LinkTraffic) -> float:
     """Seconds that the mean wait of a message grows per byte/s that the queries send more.
 
     Formula: Σ_r q_r·(∂W_r/∂ρ_r)·π_r/C_r, with ∂W/∂ρ = W/(ρ(1 − ρ)) along growing traffic of the

@@ -94,7 +94,7 @@ def messages(shape: SubgraphShape, labels: Ints, link: PlacementLink) -> Message
             load += batch[-1]
             square += batch[-1] ** 2
             if link.route is not None and edges:
-                bundle += (sent * _beside(shape, edges, server, sent)).sum(axis=0) / link.capacity**2
+                bundle += (sent * _bundle_bytes(shape, edges, server, sent)).sum(axis=0) / link.capacity**2
                 own = np.where(remote[list(edges)], np.take_along_axis(sent, first, axis=0), 0.0)
                 done = batch[:-1] * link.capacity
                 stretched[list(edges)] = link.route.queued * (done - own) + link.route.own * own
@@ -102,7 +102,7 @@ def messages(shape: SubgraphShape, labels: Ints, link: PlacementLink) -> Message
     return Messages(remote, through, stretched, load, square, bundle)
 
 
-def _beside(shape: SubgraphShape, edges: tuple[int, ...], server: Ints, sent: Floats) -> Floats:
+def _bundle_bytes(shape: SubgraphShape, edges: tuple[int, ...], server: Ints, sent: Floats) -> Floats:
     """Bytes of the bundle that each edge's message belongs to, (edges, n)."""
     goal = server[shape.target[list(edges)]]
     total = np.zeros(sent.shape)
@@ -187,6 +187,6 @@ class ShapeCandidates:
         """Blocks by an executor's busy probability, see :mod:`nona.queries.placement.queueing`."""
         return {}
 
-    def take(self, rows: Ints) -> ShapeCandidates:
+    def select(self, rows: Ints) -> ShapeCandidates:
         """Return the configurations of these rows only."""
         return ShapeCandidates(self.shape, self.labels[rows], self.link, self.exhaustive, self.note)

@@ -16,8 +16,8 @@ from nona.queries.placement.configurations import SubgraphShape, shapes_of, to_l
 from nona.queries.placement.link_routes import link_of
 from nona.queries.placement.link_waits import (
     LinkPrice,
+    LinkRole,
     LinkTraffic,
-    Role,
     WaitCurves,
     network_price,
     roles_of,
@@ -117,7 +117,7 @@ class PlacementModel:
         return self.servers.waits_s(self.servers.squares(x, only))
 
     @cached_property
-    def roles(self) -> tuple[Role, ...]:
+    def roles(self) -> tuple[LinkRole, ...]:
         """The roles of the links on a message's way, where there are several; none where there is one."""
         several = self.system.topology is not None and self.system.topology.links > 1
         return roles_of(self.system, self.class_shares) if several else ()
@@ -125,7 +125,7 @@ class PlacementModel:
     @cached_property
     def curve(self) -> WaitCurves:
         """The mean wait of a message over these roles."""
-        return WaitCurves.of(self.roles)
+        return WaitCurves.from_roles(self.roles)
 
     def traffic(self, x: Probabilities, only: Sequence[Sequence[int]] | None = None) -> LinkTraffic:
         """Return the traffic of the queries over several links; ``only`` as above."""
@@ -188,7 +188,7 @@ def build_model(
 MOST = 20_000  # placements of a sub-graph that are kept
 
 
-class DrawnCandidates:
+class SampledCandidates:
     """Candidates of one system whose servers are drawn by ``shares`` (J, K).
 
     Sub-graphs that are equal to the last bit, with equal configurations, share one object, within a
@@ -246,7 +246,7 @@ _FEW = 3  # configurations in use up to which plain numbers are quicker than arr
 
 
 @dataclass(frozen=True, eq=False)
-class Value:
+class ObjectiveValue:
     """The objective at one point; ``server_wait_s`` (J,) is the wait of a visit of each query class.
 
     ``terms`` (J, 4) are, for each class, the path's compute seconds, transfer seconds, coefficient
@@ -285,7 +285,7 @@ def value_at(
     server_wait_s: Floats | float | None = None,
     *,
     every: bool = False,
-) -> Value:
+) -> ObjectiveValue:
     """Evaluate equation 10 and 11 of every sub-graph at the waits that ``x`` brings about.
 
     Formula: T_j = Σ_cuts p + v_j·W_c + Σ_k Σ_c x_k,c·span_c(W_n, W_c), where W_n follows from the
@@ -329,7 +329,7 @@ def value_at(
             own = [total + term for total, term in zip(own, path, strict=True)]
         terms[j] = own
         details.append(class_spans)
-    return Value(rho, moment, link_wait, waits, terms, details, class_waits, traffic)
+    return ObjectiveValue(rho, moment, link_wait, waits, terms, details, class_waits, traffic)
 
 
 def _path(c: ShapeCandidates, p: Floats, at: int, wait: float, server_wait_s: float) -> Terms:
@@ -345,13 +345,13 @@ def _path(c: ShapeCandidates, p: Floats, at: int, wait: float, server_wait_s: fl
     return mean
 
 
-def objective_s(model: PlacementModel, value: Value) -> float:
+def objective_s(model: PlacementModel, value: ObjectiveValue) -> float:
     """F = Σ_j w_j T_j, seconds; classes without arrivals do not count unless none arrive."""
     counted = model.weights > 0
     return float(model.weights[counted] @ value.jct_s[counted])
 
 
-def link_price(model: PlacementModel, value: Value) -> LinkPrice:
+def link_price(model: PlacementModel, value: ObjectiveValue) -> LinkPrice:
     """Return the gradient of the link's wait: by the load, and by the squares of the batches.
 
     FIFO: w = M/(2(1 − ρ)), so w/(1 − ρ) and 1/(2(1 − ρ)). Sharing: w = ρ/(1 − ρ), so 1/(1 − ρ)² and 0.
@@ -369,7 +369,7 @@ def link_price(model: PlacementModel, value: Value) -> LinkPrice:
 
 
 def gradient(
-    model: PlacementModel, value: Value, x: Probabilities, *, server_wait_fixed: bool
+    model: PlacementModel, value: ObjectiveValue, x: Probabilities, *, server_wait_fixed: bool
 ) -> list[list[Floats]]:
     """dF/dx almost everywhere (the longest path's, where it is unique); ``value`` with ``every``.
 
@@ -384,7 +384,7 @@ def gradient(
         rate = weighted[LINK] * model.system.queries[j].rate
         result.append(
             [
-                model.weights[j] * span + rate * wait.of(c.messages)
+                model.weights[j] * span + rate * wait.wait_seconds(c.messages)
                 for c, (span, _) in zip(row, value.spans[j], strict=True)
             ]
         )

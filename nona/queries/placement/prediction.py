@@ -11,9 +11,9 @@ from nona.core.arrays import Floats
 from nona.queries.placement.capacity import check_feasible
 from nona.queries.placement.link_waits import wait_per_byte
 from nona.queries.placement.model import (
-    DrawnCandidates,
+    ObjectiveValue,
     PlacementModel,
-    Value,
+    SampledCandidates,
     link_price,
     objective_s,
     value_at,
@@ -28,7 +28,7 @@ def predict(
     system: System,
     queries: Sequence[Sequence[SubGraphPlacement]],
     shares: Floats | None = None,
-    evaluated: DrawnCandidates | None = None,
+    evaluated: SampledCandidates | None = None,
 ) -> Prediction:
     """Predict the mean JCT of any placement, with waits that are consistent with its own load.
 
@@ -61,7 +61,7 @@ def link_utilization(
     system: System,
     queries: Sequence[Sequence[SubGraphPlacement]],
     shares: Floats | None,
-    evaluated: DrawnCandidates,
+    evaluated: SampledCandidates,
 ) -> float:
     """Return the utilization of the link, or of the fullest one; parameters as of :func:`predict`."""
     model, x = as_model(system, queries, shares, evaluated)
@@ -73,13 +73,13 @@ def as_model(
     system: System,
     queries: Sequence[Sequence[SubGraphPlacement]],
     shares: Floats | None = None,
-    evaluated: DrawnCandidates | None = None,
+    evaluated: SampledCandidates | None = None,
 ) -> tuple[PlacementModel, list[list[Floats]]]:
     """Return a placement's configurations as a model of these alone, with their probabilities as its point.
 
     ``evaluated`` holds what was evaluated before, of this system under these shares.
     """
-    evaluated = DrawnCandidates(system, shares) if evaluated is None else evaluated
+    evaluated = SampledCandidates(system, shares) if evaluated is None else evaluated
     rows = tuple(
         tuple(evaluated.candidates(j, k, placed) for k, placed in enumerate(row))
         for j, row in enumerate(queries)
@@ -91,7 +91,7 @@ def as_model(
 _PARTS = ("compute_s", "transfer_s", "network_wait_s", "server_wait_s")
 
 
-def prediction_of(model: PlacementModel, value: Value) -> Prediction:
+def prediction_of(model: PlacementModel, value: ObjectiveValue) -> Prediction:
     """Return the :class:`Prediction` of an evaluated point."""
     queries = []
     for t, visit_s in zip(value.terms, value.server_wait_s.tolist(), strict=True):
@@ -121,7 +121,7 @@ def prediction_of(model: PlacementModel, value: Value) -> Prediction:
     )
 
 
-def _visit_wait_s(model: PlacementModel, value: Value) -> float:
+def _visit_wait_s(model: PlacementModel, value: ObjectiveValue) -> float:
     """Mean wait of a visit, all query classes together: Σ_j w_j A_j W^j / Σ_j w_j A_j."""
     waits = value.server_wait_s
     visits = model.weights * value.terms[:, VISITS]
@@ -131,7 +131,7 @@ def _visit_wait_s(model: PlacementModel, value: Value) -> float:
     return float(np.average(waits[counted], weights=visits[counted]))
 
 
-def _network_wait_s(model: PlacementModel, value: Value) -> float:
+def _network_wait_s(model: PlacementModel, value: ObjectiveValue) -> float:
     if model.system.discipline == "fifo" or not math.isfinite(value.link_wait):
         return value.link_wait
     stream, system = model.system.background_network, model.system
@@ -142,7 +142,7 @@ def _network_wait_s(model: PlacementModel, value: Value) -> float:
     return value.link_wait * stream.mean / system.capacity
 
 
-def congestion_price(model: PlacementModel, value: Value) -> float:
+def congestion_price(model: PlacementModel, value: ObjectiveValue) -> float:
     """Seconds that one more byte on the link costs to all queries together.
 
     Formula: Λ·A_n·(dw/dρ)/C, with A_n the expected coefficient of the link's wait in the mean JCT,
@@ -166,7 +166,7 @@ def congestion_price(model: PlacementModel, value: Value) -> float:
     return rate * weighted * by_rho / model.system.capacity
 
 
-def _links(model: PlacementModel, value: Value) -> tuple[PredictedLink, ...]:
+def _links(model: PlacementModel, value: ObjectiveValue) -> tuple[PredictedLink, ...]:
     """Return the wait at every role of links; at the one link where there is but one."""
     traffic = value.traffic
     if traffic is not None:

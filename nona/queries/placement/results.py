@@ -8,7 +8,16 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from nona.core.document import Document, Estimate, Figure, Interval, ModelFacts, OffRange, Optional, RunResult
+from nona.core.document import (
+    Document,
+    ErrorRange,
+    Estimate,
+    Figure,
+    Interval,
+    ModelFacts,
+    Optional,
+    RunResult,
+)
 
 
 class PlacedConfiguration(Document):
@@ -233,10 +242,10 @@ class CertifiedOptimum(Document):
     gap: float
 
     @classmethod
-    def of(cls, objective_s: float, lower_bound_s: float) -> CertifiedOptimum:
+    def from_bounds(cls, objective_s: float, lower_bound_s: float) -> CertifiedOptimum:
         """Return the optimum with its gap, (objective − lower bound) / objective.
 
-        >>> CertifiedOptimum.of(2.0, 1.5).gap
+        >>> CertifiedOptimum.from_bounds(2.0, 1.5).gap
         0.25
         """
         gap = (objective_s - lower_bound_s) / objective_s if objective_s > 0 else 0.0
@@ -332,7 +341,7 @@ class PlacementOutcome(RunResult):
     local: PlacementReport | None
     spread: PlacementReport | None
     models: Mapping[str, ModelFacts]
-    if_times_off: OffRange | None = None
+    if_times_off: ErrorRange | None = None
     ended_early_s: Figure = None
 
     @model_serializer(mode="wrap")

@@ -27,7 +27,14 @@ import scipy
 
 from nona.core.arrays import Bools, Floats, Ints
 from nona.core.errors import PlacementError
-from nona.queries.placement.capacity import Loads, allowed_classes, default_shares, loads_of, replicas, tidy
+from nona.queries.placement.capacity import (
+    ExecutorLoads,
+    allowed_classes,
+    default_shares,
+    loads_of,
+    replicas,
+    without_negligible,
+)
 from nona.queries.placement.model import PlacementModel, Probabilities
 from nona.queries.placement.prediction import as_model
 from nona.queries.placement.queueing import cut_times, second_moment
@@ -58,7 +65,9 @@ class SharesObjective:
     link_wait: float
 
     @classmethod
-    def of(cls, system: System, rows: Rows, shares: Floats | None, link_wait: float) -> SharesObjective:
+    def linearised(
+        cls, system: System, rows: Rows, shares: Floats | None, link_wait: float
+    ) -> SharesObjective:
         """At the configurations ``rows``, solved for ``shares``, and the link's wait that they cause."""
         model, x = as_model(system, rows, shares)
         return cls(system, model, x, link_wait)
@@ -143,7 +152,7 @@ _ROUNDS = 100
 _MOVED = 1e-4
 
 
-def descend_shares(objective: SharesObjective, loads: Loads, start: Floats) -> tuple[float, Floats]:
+def descend_shares(objective: SharesObjective, loads: ExecutorLoads, start: Floats) -> tuple[float, Floats]:
     """Return a local minimum of the objective over the allowed shares, and its value in seconds.
 
     SLSQP (Kraft, DFVLR-FB 88-28, 1988) with the analytic gradient; no class is loaded nearer to 1
@@ -175,19 +184,19 @@ def descend_shares(objective: SharesObjective, loads: Loads, start: Floats) -> t
         constraints=_constraints(loads, rows, columns),
         options={"maxiter": _ROUNDS, "ftol": 1e-12},
     )
-    shares = _sparse(objective, tidy(shares_of(result.x), allowed), allowed)
+    shares = _sparse(objective, without_negligible(shares_of(result.x), allowed), allowed)
     end_value = objective.value_and_gradient(shares)[0]
     return (end_value, shares) if end_value < value else (value, start)
 
 
 def _sparse(objective: SharesObjective, shares: Floats, allowed: Bools) -> Floats:
     """Without shares below a ten-thousandth, if that costs nothing to speak of."""
-    least = tidy(np.where(shares < _MOVED, 0.0, shares), allowed)
+    least = without_negligible(np.where(shares < _MOVED, 0.0, shares), allowed)
     here, there = objective.value_and_gradient(shares)[0], objective.value_and_gradient(least)[0]
     return least if there <= here * (1 + 1e-6) else shares
 
 
-def _constraints(loads: Loads, rows: Ints, columns: Ints) -> list[scipy.optimize.LinearConstraint]:
+def _constraints(loads: ExecutorLoads, rows: Ints, columns: Ints) -> list[scipy.optimize.LinearConstraint]:
     """Shares of a query class add up to 1; every executor class stays below the guard."""
     once = np.zeros((loads.allowed.shape[0], len(rows)))
     once[rows, np.arange(len(rows))] = 1.0
@@ -205,7 +214,7 @@ _BETWEEN = (0.25, 0.5, 0.75)
 _FULL = 0.98
 
 
-def starting_shares(system: System, loads: Loads) -> list[Floats]:
+def starting_shares(system: System, loads: ExecutorLoads) -> list[Floats]:
     """Distinct stable shares, the one to solve at first in front.
 
     Uniform over the executors that are allowed; proportional to what a class can do, n_k/(seconds of
@@ -216,7 +225,12 @@ def starting_shares(system: System, loads: Loads) -> list[Floats]:
     work = np.array([q.load_s.sum(axis=1) for q in system.queries])
     speed = np.where(loads.allowed, 1.0 / np.maximum(work, 1e-300), 0.0)
     peak, balanced = loads.least_peak()
-    tried = [_rows(counts), _rows(counts * speed), balanced, _rows(speed == speed.max(axis=1, keepdims=True))]
+    tried = [
+        _normalised(counts),
+        _normalised(counts * speed),
+        balanced,
+        _normalised(speed == speed.max(axis=1, keepdims=True)),
+    ]
     for part in _BETWEEN:
         cheapest = loads.cheapest(_priced(system, work), peak + part * (1.0 - peak))
         if cheapest is not None:
@@ -224,13 +238,13 @@ def starting_shares(system: System, loads: Loads) -> list[Floats]:
     stable = [s for s in tried if loads.utilization(s).max() < 1.0 - (1.0 - _FULL) * (1.0 - peak)]
     distinct: list[Floats] = []
     for s in stable:
-        tidied = tidy(s, loads.allowed)
+        tidied = without_negligible(s, loads.allowed)
         if not any(np.abs(tidied - other).max() < 1e-6 for other in distinct):
             distinct.append(tidied)
     return distinct
 
 
-def _rows(values: Floats) -> Floats:
+def _normalised(values: Floats) -> Floats:
     result: Floats = values / values.sum(axis=1, keepdims=True)
     return result
 
@@ -243,26 +257,26 @@ def _priced(system: System, work: Floats) -> Floats:
     return result
 
 
-Kept = TypeVar("Kept")
+SolverState = TypeVar("SolverState")
 _SEARCH_ROUNDS = 4
 _SOLVED = 2
 _TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class SolvedShares(Generic[Kept]):
+class SolvedShares(Generic[SolverState]):
     """Configurations at some shares: mean JCT in seconds, rows, link wait, and what the solver keeps."""
 
     shares: Floats
     value_s: float
     rows: tuple[tuple[SubGraphPlacement, ...], ...]
     link_wait: float
-    kept: Kept
+    kept: SolverState
 
 
 def search_shares(
-    system: System, loads: Loads, solve_at: Callable[[Floats], SolvedShares[Kept]]
-) -> SolvedShares[Kept]:
+    system: System, loads: ExecutorLoads, solve_at: Callable[[Floats], SolvedShares[SolverState]]
+) -> SolvedShares[SolverState]:
     """Shares and configurations of the least mean JCT that the search finds.
 
     The first round solves at the first start, optimises the shares from all starts for these
@@ -272,7 +286,7 @@ def search_shares(
     starts = starting_shares(system, loads)
     best = solve_at(starts[0])
     for number in range(_SEARCH_ROUNDS):
-        objective = SharesObjective.of(system, best.rows, best.shares, best.link_wait)
+        objective = SharesObjective.linearised(system, best.rows, best.shares, best.link_wait)
         begins = [best.shares, *starts[1:]] if number == 0 else [best.shares]
         ends = sorted((descend_shares(objective, loads, s) for s in begins), key=lambda e: e[0])
         before = best.value_s
@@ -297,8 +311,8 @@ Wanted = Literal["optimal", "uniform"] | Floats
 
 
 def choose_shares(
-    system: System, wanted: Wanted, solve_at: Callable[[Floats | None], SolvedShares[Kept]]
-) -> SolvedShares[Kept]:
+    system: System, wanted: Wanted, solve_at: Callable[[Floats | None], SolvedShares[SolverState]]
+) -> SolvedShares[SolverState]:
     """Return the solution at the shares that are ``wanted``; ``solve_at(None)`` solves at a uniform draw.
 
     Where every query class has but one executor class to run on there is nothing to search.

@@ -11,7 +11,7 @@
    (:mod:`nona.queries.placement.shares`).
 
 The gap certifies the formula at the server wait of its optimum. The formula has mean waits, so this placement
-proposes; what is chosen is judged by simulation (:mod:`nona.queries.study.placing`).
+proposes; what is chosen is judged by simulation (:mod:`nona.queries.workflows.placing`).
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def solve(
         seconds=time.perf_counter() - began,
         notes=(*_restrictions(solution), *share_notes(model, solution.x), *_assumptions(system)),
         class_shares=model.class_shares,
-        formula=CertifiedOptimum.of(solution.value_s, min(certified.lower_bound_s, solution.value_s)),
+        formula=CertifiedOptimum.from_bounds(
+            solution.value_s, min(certified.lower_bound_s, solution.value_s)
+        ),
     )
 
 

@@ -151,7 +151,7 @@ _MOST_KEPT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class EdgeInput:
     """An edge of one configuration: node that it comes from, transfer, coefficient of the link's wait."""
 
     source: int
@@ -166,7 +166,7 @@ class SpanPlan:
 
     labels: tuple[int, ...]
     seconds: tuple[float, ...]
-    inputs: tuple[tuple[Input, ...], ...]
+    inputs: tuple[tuple[EdgeInput, ...], ...]
     servers: int
     has_root: bool
     has_sink: bool
@@ -183,8 +183,8 @@ class LongestPath(NamedTuple):
 
     value_s: float
     tasks: list[int]
-    edges: list[Input | None]
-    last: Input | None
+    edges: list[EdgeInput | None]
+    last: EdgeInput | None
     visits: int
 
 
@@ -215,7 +215,7 @@ def longest_path(
     They take the place of the plan's own, so that one plan serves all shares of the executor classes.
     """
     ends, before = [0.0], [-1]  # of the root, then of the tasks: when it ends, and what it waited for
-    over: list[Input | None] = [None]
+    over: list[EdgeInput | None] = [None]
     last = [0 if plan.has_root else -1] + [-1] * (plan.servers - 1)  # by server; −1: nothing
     for label, time_s, inputs in zip(plan.labels, seconds, plan.inputs, strict=False):
         at, by = last[label], None
@@ -238,7 +238,7 @@ def longest_path(
     return _path(plan, value, at, by, before, over)
 
 
-def _end(plan: SpanPlan, ends: list[float], link_wait: float) -> tuple[float, int, Input | None]:
+def _end(plan: SpanPlan, ends: list[float], link_wait: float) -> tuple[float, int, EdgeInput | None]:
     """Return the end of all, the task that decides it (the root is 0), and the sink's input from it."""
     value, at, by = 0.0, 0, None
     for edge in plan.inputs[-1]:
@@ -253,11 +253,16 @@ def _end(plan: SpanPlan, ends: list[float], link_wait: float) -> tuple[float, in
 
 
 def _path(
-    plan: SpanPlan, value: float, at: int, last: Input | None, before: list[int], over: list[Input | None]
+    plan: SpanPlan,
+    value: float,
+    at: int,
+    last: EdgeInput | None,
+    before: list[int],
+    over: list[EdgeInput | None],
 ) -> LongestPath:
     """Return the path that ends at ``at``, followed back."""
     tasks: list[int] = []
-    edges: list[Input | None] = []
+    edges: list[EdgeInput | None] = []
     visits = 1 if plan.sink_visit else 0
     while at > 0:
         by = over[at]
@@ -293,7 +298,7 @@ def _make_plan(c: ShapeCandidates, row: int) -> SpanPlan:
         labels=tuple(c.labels[row, : shape.m].tolist()),
         seconds=tuple(shape.mean_s.tolist()),
         inputs=tuple(
-            tuple(Input(source[e], through[e], slope[e], remote[e]) for e in shape.edges_into[v])
+            tuple(EdgeInput(source[e], through[e], slope[e], remote[e]) for e in shape.edges_into[v])
             for v in range(1, shape.m + 2)
         ),
         servers=int(c.labels[row].max(initial=0)) + 1,
@@ -331,7 +336,7 @@ class Envelope:
         active = values >= np.repeat(top, np.diff(self.start))
         return top, np.maximum.reduceat(np.where(active, self.slope, 0.0), self.start[:-1])
 
-    def of(self, columns: Ints, link_wait: float) -> Floats:
+    def spans(self, columns: Ints, link_wait: float) -> Floats:
         """Spans of some configurations only."""
         if not len(columns):
             return np.zeros(0)

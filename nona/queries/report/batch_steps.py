@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from nona.core.figures import add_bars, figure, scheduler_style, text
-from nona.core.tables import COUNT, SHARE, TIME, Column, FilledTable, Kind, Table
+from nona.core.tables import COUNT, SHARE, TIME, Column, FilledTable, NumberKind, Table
 from nona.core.units import format_number
 from nona.queries.results import BatchSteps, Schedulers
 
@@ -26,7 +26,7 @@ BATCHES = Table[_Row](
     (
         Column("scheduler", lambda r: r.scheduler, decides=True),
         Column("model", lambda r: r.model, decides=True),
-        Column("mean batch", lambda r: r.batches.mean_size, Kind(format_number), decides=True),
+        Column("mean batch", lambda r: r.batches.mean_size, NumberKind(format_number), decides=True),
         Column("largest", lambda r: max(r.batches.sizes), COUNT),
         Column("of one query", lambda r: r.batches.sizes.get(1, 0.0), SHARE),
         Column("wait to fill", lambda r: r.batches.fill_wait_s, TIME, decides=True),

@@ -14,7 +14,17 @@ from nona.cluster.hardware.device import Device, SourcedFact, find_device
 from nona.cluster.hardware.executor import ExecutorClass, make_executor_class
 from nona.cluster.hardware.mig import MigLayout, assumed
 from nona.core.document import Document
-from nona.core.tables import BANDWIDTH, COUNT, SHARE, SIZE, WHOLE_SHARE, Column, FilledTable, Kind, Table
+from nona.core.tables import (
+    BANDWIDTH,
+    COUNT,
+    SHARE,
+    SIZE,
+    WHOLE_SHARE,
+    Column,
+    FilledTable,
+    NumberKind,
+    Table,
+)
 from nona.core.units import format_bandwidth, format_count, format_size, format_time
 from nona.models.cost.options import slice_constant
 from nona.queries.chart_data import ResourceLoad
@@ -52,7 +62,7 @@ def device_row(device: Device) -> DeviceEntry:
     )
 
 
-_FLOPS = Kind(partial(format_count, unit="FLOP/s"), "_flop_per_s")
+_FLOPS = NumberKind(partial(format_count, unit="FLOP/s"), "_flop_per_s")
 
 DEVICES = Table[Device](
     "",
@@ -61,7 +71,7 @@ DEVICES = Table[Device](
         Column("fp32", lambda d: d.peak("fp32"), _FLOPS, decides=True),
         Column("fp16", lambda d: d.peak("fp16"), _FLOPS, decides=True),
         Column("memory", lambda d: d.memory_bytes, SIZE, decides=True),
-        Column("bandwidth", lambda d: d.bandwidth, Kind(lambda b: f"{format_size(b)}/s"), decides=True),
+        Column("bandwidth", lambda d: d.bandwidth, NumberKind(lambda b: f"{format_size(b)}/s"), decides=True),
         Column("to a peer", lambda d: d.peer_bandwidth or None, BANDWIDTH, decides=True),
         Column("MIG", lambda d: "yes" if d.mig else "no", decides=True),
         Column("recollected, not checked", lambda d: ", ".join(_recollected(d))),
@@ -97,7 +107,7 @@ def work_bound_speed(compute_fraction: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class LaidInstance:
+class PlacedInstance:
     """An instance of a layout: its profile, its memory slices, and the executor that it makes.
 
     ``compute``, ``bandwidth`` and ``speed`` (of work that fills it) are fractions of the whole device;
@@ -116,10 +126,10 @@ class LaidInstance:
     geometry: str
 
 
-def laid_instances(device: Device, layout: MigLayout) -> list[LaidInstance]:
+def laid_instances(device: Device, layout: MigLayout) -> list[PlacedInstance]:
     """Return the instances of a layout by their position on the board."""
     return [
-        LaidInstance(
+        PlacedInstance(
             profile=piece.profile,
             memory_slices=_span(piece.start, profile.memory_slices),
             memory_bytes=executor_class.memory_bytes,
@@ -138,7 +148,7 @@ def laid_instances(device: Device, layout: MigLayout) -> list[LaidInstance]:
 
 OF_WHOLE = "Of the whole device."
 SPEED = "Over that of the whole device, for"
-INSTANCES = Table[LaidInstance](
+INSTANCES = Table[PlacedInstance](
     "",
     (
         Column("instance", lambda i: i.profile, decides=True),
@@ -159,13 +169,13 @@ INSTANCES = Table[LaidInstance](
 )
 
 
-def instances(laid: Sequence[LaidInstance], speeds: Mapping[str, Mapping[str, float]]) -> FilledTable:
+def instances(laid: Sequence[PlacedInstance], speeds: Mapping[str, Mapping[str, float]]) -> FilledTable:
     """Return the instances of a layout.
 
     ``speeds``: model → executor → its speed over that of the whole device.
     """
 
-    def speed(model: str) -> Column[LaidInstance]:
+    def speed(model: str) -> Column[PlacedInstance]:
         about = f"{SPEED} this model's operators one after the other."
         return Column(
             f"speed, {model}", lambda i: speeds[model][i.executor], WHOLE_SHARE, decides=True, help=about
@@ -206,7 +216,7 @@ def stranded_text(compute: int, memory: tuple[int, ...]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupPicture:
+class GroupDrawing:
     """One server group: how many servers and GPUs, and the executors of one GPU.
 
     ``slices`` holds, for each executor of a GPU, its label, its part of the device's compute, and
@@ -221,7 +231,7 @@ class GroupPicture:
     slices: tuple[tuple[str, float, int], ...]
 
 
-def _group_picture(cluster: Cluster, group: ServerGroup) -> GroupPicture:
+def _group_picture(cluster: Cluster, group: ServerGroup) -> GroupDrawing:
     device = find_device(group.gpu, cluster.devices)
     classes = group.classes(device)
     sharing = "whole GPUs"
@@ -234,7 +244,7 @@ def _group_picture(cluster: Cluster, group: ServerGroup) -> GroupPicture:
     slices = tuple(
         (c.mig or ("GPU" if c.whole else "client"), c.compute_fraction, _slices(c)) for c in classes
     )
-    return GroupPicture(group.count, group.gpus, group.vcpus, device.title, sharing, slices)
+    return GroupDrawing(group.count, group.gpus, group.vcpus, device.title, sharing, slices)
 
 
 def _slices(executor: ExecutorClass) -> int:
@@ -369,7 +379,7 @@ class ServerRow:
 
     number: int
     gpus: tuple[tuple[ExecutorCell, ...], ...]
-    card: tuple[float, float] | None
+    card_utilization: tuple[float, float] | None
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -452,11 +462,11 @@ def _servers(cluster: Cluster, load: ResourceLoad, links: Mapping[str, float]) -
                 shares = load.executors[begin:end]
                 gpus.append(tuple(ExecutorCell(*s, u) for s, u in zip(picture.slices, shares, strict=True)))
                 begin = end
-            yield ServerRow(number, tuple(gpus), _card(cluster, number, load, links))
+            yield ServerRow(number, tuple(gpus), _card_utilization(cluster, number, load, links))
             number += 1
 
 
-def _card(
+def _card_utilization(
     cluster: Cluster, number: int, load: ResourceLoad, links: Mapping[str, float]
 ) -> tuple[float, float] | None:
     if cluster.network.nic is None:
@@ -491,7 +501,7 @@ def _racks(
         yield Unit(f"Rack {rack} · {_servers_text(len(in_rack))}", f"{about} · {uplink}", in_rack, (up, down))
 
 
-def _device(picture: GroupPicture) -> str:
+def _device(picture: GroupDrawing) -> str:
     return f"{picture.gpus} × {picture.device}"
 
 
@@ -512,8 +522,18 @@ EXECUTORS = Table[_Drawn](
         Column("GPU", lambda r: r.gpu, COUNT),
         Column("executor", lambda r: r.cell.name),
         Column("busy", lambda r: r.cell.share, SHARE),
-        Column("card out", lambda r: r.server.card[0] if r.server.card else None, SHARE, optional=True),
-        Column("card in", lambda r: r.server.card[1] if r.server.card else None, SHARE, optional=True),
+        Column(
+            "card out",
+            lambda r: r.server.card_utilization[0] if r.server.card_utilization else None,
+            SHARE,
+            optional=True,
+        ),
+        Column(
+            "card in",
+            lambda r: r.server.card_utilization[1] if r.server.card_utilization else None,
+            SHARE,
+            optional=True,
+        ),
     ),
 )
 

@@ -17,7 +17,7 @@ import numpy as np
 from nona.core.arrays import Floats
 from nona.core.document import Estimate
 from nona.core.statistics import NO_INTERVAL, mean_interval, paired_difference, welch_interval
-from nona.core.tables import CHANGE, KEPT, SHARE, TIME, Column, FilledTable, Kind, Table, mean_text
+from nona.core.tables import CHANGE, KEPT, SHARE, TIME, Column, FilledTable, NumberKind, Table, mean_text
 from nona.core.units import format_number, format_time
 from nona.queries.report.findings import REFERENCE, size_of
 from nona.queries.results import Changes, Measure, MeasureChange, ReplicationMeans
@@ -189,7 +189,7 @@ def _hits(row: MeasureChange) -> str:
     return f", {mean_text(size_of(row.change), points)} {'more' if mean > 0 else 'fewer'} SLO hits"
 
 
-HEADINGS: Mapping[Measure, tuple[str, Kind]] = {
+HEADINGS: Mapping[Measure, tuple[str, NumberKind]] = {
     "jct_s": ("mean JCT", TIME),
     "slo_hit_rate": ("SLO hits", KEPT),
     "compute": ("executors busy", SHARE),
@@ -202,12 +202,14 @@ def baseline(changes: Mapping[str, Changes], measure: Measure) -> FilledTable:
 
     def of(key: Measure) -> tuple[Column[Changes], ...]:
         word, kind = HEADINGS[key]
-        difference, decides = kind if key == "jct_s" else Kind(points), key == measure
+        difference, decides = kind if key == "jct_s" else NumberKind(points), key == measure
         return (
-            Column(f"{word}, baseline", lambda c: c.of(key).old, kind, interval=True, decides=decides),
-            Column(f"{word}, this run", lambda c: c.of(key).new, kind, interval=True, decides=decides),
-            Column(f"{word}, change", lambda c: c.of(key).change, difference, interval=True, decides=decides),
-            Column(f"{word}, clear", lambda c: "*" if c.of(key).clear else None, decides=decides),
+            Column(f"{word}, baseline", lambda c: c.value(key).old, kind, interval=True, decides=decides),
+            Column(f"{word}, this run", lambda c: c.value(key).new, kind, interval=True, decides=decides),
+            Column(
+                f"{word}, change", lambda c: c.value(key).change, difference, interval=True, decides=decides
+            ),
+            Column(f"{word}, clear", lambda c: "*" if c.value(key).clear else None, decides=decides),
         )
 
     return Table("scheduler", tuple(column for key in HEADINGS for column in of(key))).fill(changes)

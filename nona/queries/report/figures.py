@@ -14,8 +14,8 @@ from nona.core.figures import (
     PLAIN,
     QUIET,
     ROW,
-    Before,
-    Dot,
+    EstimateDot,
+    PreviousValue,
     add_bars,
     add_line,
     add_means,
@@ -32,7 +32,7 @@ from nona.core.figures import (
     spread_wide,
     text,
 )
-from nona.core.figures import rows as name_rows
+from nona.core.figures import label_rows as name_rows
 from nona.core.registry import ChartStyle
 from nona.core.tables import kept_text, mean_text
 from nona.core.units import format_time
@@ -157,17 +157,17 @@ def hits_over_time_figure(hits: HitsOverTime) -> go.Figure:
     return chart
 
 
-def jct_dots(schedulers: Schedulers) -> list[Dot]:
+def jct_dots(schedulers: Schedulers) -> list[EstimateDot]:
     """Mean JCT of each scheduler, in milliseconds, with its interval."""
     return [dot_of(name, s.jct_s, 1e3, _time_text, s.state) for name, s in schedulers.items()]
 
 
-def hit_dots(schedulers: Schedulers) -> list[Dot]:
+def hit_dots(schedulers: Schedulers) -> list[EstimateDot]:
     """SLO hit rate of each scheduler, in per cent, with its interval."""
     return [dot_of(name, s.slo_hit_rate, 100, _hits_text, "no SLO") for name, s in schedulers.items()]
 
 
-def difference_dots(differences: Mapping[str, Difference]) -> list[Dot]:
+def difference_dots(differences: Mapping[str, Difference]) -> list[EstimateDot]:
     """Mean JCT of each scheduler minus that of a baseline, in milliseconds, with its paired interval."""
     return [dot_of(name, d.jct_s, 1e3, _time_text, d.verdict) for name, d in differences.items()]
 
@@ -195,18 +195,18 @@ def dumbbell_figure(changes: Mapping[str, Changes], measure: Measure) -> go.Figu
     ``changes`` is that of :func:`~nona.queries.report.comparison.changes`. A value that is not
     there, as the mean of an overloaded run, is said in words.
     """
-    dots = [_dot(name, row.of(measure), measure) for name, row in changes.items()]
+    dots = [_dot(name, row.value(measure), measure) for name, row in changes.items()]
     return dots_figure(dots, AXES[measure], most=None if measure == "jct_s" else 100.0)
 
 
-def _dot(name: str, row: MeasureChange, measure: Measure) -> Dot:
+def _dot(name: str, row: MeasureChange, measure: Measure) -> EstimateDot:
     scale, new, old = SCALES[measure], row.new, row.old
-    return Dot(
+    return EstimateDot(
         name,
         None if new.mean is None else scale * new.mean,
         scaled(new.ci95, scale),
         _change_label(row, measure),
-        before=Before(None if old.mean is None else scale * old.mean, scaled(old.ci95, scale)),
+        before=PreviousValue(None if old.mean is None else scale * old.mean, scaled(old.ci95, scale)),
     )
 
 
@@ -342,7 +342,11 @@ def gantt_figure(rows: Sequence[GanttBar]) -> go.Figure:
     """
     apart = are_rare(rows)
     shown = (_by_own_start(rows) if apart else list(rows))[:MOST_BARS]
-    lanes = list(dict.fromkeys(r.row for r in shown)) if apart else sorted({r.row for r in shown}, key=_lane)
+    lanes = (
+        list(dict.fromkeys(r.row for r in shown))
+        if apart
+        else sorted({r.row for r in shown}, key=_lane_order)
+    )
     jobs = list(dict.fromkeys(r.job for r in shown))
     most = max((r.members for r in shown), default=1)
     lane = max(LANE, min(MEMBER * most, HIGHEST // max(len(lanes), 1))) if most > 1 else LANE
@@ -435,7 +439,7 @@ def _by_own_start(rows: Sequence[GanttBar]) -> list[GanttBar]:
     spans = list(spans_of(rows).items())[:MOST_JOBS]
     placed: list[GanttBar] = []
     for number, (job, (start, _)) in enumerate(spans, start=1):
-        own = sorted((r for r in rows if r.job == job), key=lambda r: _lane(r.row))
+        own = sorted((r for r in rows if r.job == job), key=lambda r: _lane_order(r.row))
         placed += [
             r.model_copy(
                 update={
@@ -449,6 +453,6 @@ def _by_own_start(rows: Sequence[GanttBar]) -> list[GanttBar]:
     return placed
 
 
-def _lane(name: str) -> tuple[int, ...]:
+def _lane_order(name: str) -> tuple[int, ...]:
     numbers = tuple(int(w) for w in name.replace("·", " ").split() if w.isdigit())
     return numbers or (-1,)

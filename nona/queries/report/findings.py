@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from nona.core.document import Estimate, OffRange
+from nona.core.document import ErrorRange, Estimate
 from nona.core.tables import mean_text, share_text
 from nona.core.text import Finding, join_words, not_clear, verb
 from nona.core.units import format_time
@@ -62,7 +62,7 @@ UNSETTLED = 2.0  # predicted over the upper end of the simulated mean: more than
 
 REFERENCE = "local"  # what a scheduler is measured by, where it is there: everything on one server
 
-NO_RANGES: Mapping[str, OffRange] = MappingProxyType({})
+NO_RANGES: Mapping[str, ErrorRange] = MappingProxyType({})
 
 
 def reference_for(schedulers: Schedulers, best: str) -> str | None:
@@ -85,7 +85,7 @@ JCT_HINT = (
 
 
 def headline(
-    schedulers: Schedulers, differences: Differences, off: Mapping[str, OffRange] = NO_RANGES
+    schedulers: Schedulers, differences: Differences, off: Mapping[str, ErrorRange] = NO_RANGES
 ) -> Finding:
     """State the finding: the scheduler with the lowest mean, its precision and lead, the overloaded ones.
 
@@ -113,7 +113,7 @@ def headline(
         lead += " by paired differences" if _overlaps(best, schedulers) else ""
     beside = (
         _sure_text(schedulers[best].jct_s, off.get(best)),
-        _against(best, reference_for(schedulers, best), differences),
+        _difference_text(best, reference_for(schedulers, best), differences),
         *_trouble(schedulers, over),
     )
     mean = format_time(schedulers[best].jct_s.mean or 0.0)
@@ -127,10 +127,10 @@ def _overlaps(best: str, schedulers: Schedulers) -> bool:
     return own is not None and any(other is not None and other[0] <= own[1] for other in others)
 
 
-def _sure_text(value: Estimate, off: OffRange | None) -> str:
+def _sure_text(value: Estimate, off: ErrorRange | None) -> str:
     """State a mean's precision: the interval of its simulation, and the range if modelled times are off.
 
-    >>> _sure_text(Estimate(mean=0.006, ci95=(0.0058, 0.0062)), OffRange(low_s=0.0034, high_s=0.0107))
+    >>> _sure_text(Estimate(mean=0.006, ci95=(0.0058, 0.0062)), ErrorRange(low_s=0.0034, high_s=0.0107))
     '± 0.2 ms simulated (95 %); 3.4 to 11 ms if task times are wrong by the usual error'
     >>> _sure_text(Estimate(mean=0.0157, ci95=(0.01413, 0.01727)), None)
     '± 1.57 ms simulated (95 %)'
@@ -145,7 +145,7 @@ def _sure_text(value: Estimate, off: OffRange | None) -> str:
     return text if off is None else f"{text}; {off_text(off)}"
 
 
-def _against(best: str, other: str | None, differences: Differences) -> str:
+def _difference_text(best: str, other: str | None, differences: Differences) -> str:
     row = differences.get(other or "", {}).get(best)
     if other is None or row is None or row.relative is None or row.verdict == "not told apart":
         return ""

@@ -80,7 +80,7 @@ def placement_section(
         _early(beside),
         facts({name: line for name, line in entries.items() if line}),
         *(paragraph(note, "quiet") for note in placement_text.plain_notes(report.notes)),
-        _beside(beside) if beside else None,
+        _comparison_part(beside) if beside else None,
         _made_of(report),
         table(placement_tables.comparison(beside), "The placement against local and spread")
         if beside
@@ -99,7 +99,7 @@ def _early(data: PlacementOutcome | None) -> ReportPart | None:
     return None if after_s is None else paragraph(placement_text.early_text(after_s), "bad")
 
 
-def _beside(data: PlacementOutcome) -> ReportPart | None:
+def _comparison_part(data: PlacementOutcome) -> ReportPart | None:
     what = "SLO hits" if comparison.is_slo(data.nona) else "mean JCT"
     alt = f"Simulated {what} of nona, local and spread"
     return chart(comparison.order_finding(data), comparison_figure(data), alt)
@@ -323,7 +323,7 @@ LIMITS = (
 
 
 def simulation_html(data: SimulationOutcome, requests: Parts = ()) -> str:
-    """Return the report on a simulation's outcome (:func:`nona.queries.study.outcome.simulation_outcome`).
+    """Return the report on the outcome of :func:`nona.queries.workflows.outcome.simulation_outcome`.
 
     ``requests``: sections on requests to language models beside the queries. Equal data give equal bytes; the
     date is among them.

@@ -36,10 +36,10 @@ def bin_edge_s(number: float) -> float:
     return LOWEST_S * math.exp2(number / PER_OCTAVE)
 
 
-class Stretches:
+class IntervalMeans:
     """Means of values over equal time intervals; their width doubles when the run outgrows them.
 
-    >>> s = Stretches(2)
+    >>> s = IntervalMeans(2)
     >>> s.add(np.array([0.0, 1.0, 5.0]), np.array([1.0, 3.0, 8.0]))
     >>> round(s.width_s, 6), s.means()[1].tolist()
     (2.5, [2.0, 8.0])
@@ -85,7 +85,7 @@ class Stretches:
 
 @dataclass
 class _Scheduler:
-    stretches: Stretches
+    stretches: IntervalMeans
     short: bool
     jobs: int = 0
     total_s: float = 0.0
@@ -129,7 +129,7 @@ class LiveSeries:
                 so_far.waiting[replication] = progress.waiting
             return
         if so_far is None or so_far.short != short:  # the whole run begins with the jobs of the short one
-            so_far = self._known[scheduler] = _Scheduler(Stretches(self.points), short)
+            so_far = self._known[scheduler] = _Scheduler(IntervalMeans(self.points), short)
         so_far.waiting[replication] = progress.waiting
         jct = progress.completion_s - progress.arrival_s
         if len(self._limit):
@@ -151,7 +151,7 @@ class LiveSeries:
         One of which no job is complete yet has none.
         """
         with_slo = ~np.isnan(self._limit)
-        return {name: _told(so_far, with_slo) for name, so_far in self._known.items() if so_far.jobs}
+        return {name: _live_line(so_far, with_slo) for name, so_far in self._known.items() if so_far.jobs}
 
     def loads(self, link_names: Sequence[str]) -> dict[str, ResourceLoad]:
         """Scheduler → utilisation of each executor and link so far; none for clusters too large to draw."""
@@ -162,7 +162,7 @@ class LiveSeries:
         }
 
 
-def _told(running: _Scheduler, with_slo: Bools) -> LiveLine:
+def _live_line(running: _Scheduler, with_slo: Bools) -> LiveLine:
     waiting = sum((w for w in running.waiting.values() if len(w)), np.zeros(1, dtype=np.int64))
     late = running.with_slo + (int(waiting[with_slo].sum()) if len(waiting) == len(with_slo) else 0)
     at, means = running.stretches.means()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator
 
-from nona.core.document import Figure, OffRange
+from nona.core.document import ErrorRange, Figure
 from nona.queries import results as simulation
 from nona.queries.chart_data import LiveRun, SimulationOutcome
 from nona.queries.simulation.records import Records, checked
@@ -47,7 +47,7 @@ def compared(
     report: simulation.SimulationReport,
     baseline: str | None,
     differences: Mapping[str, simulation.Difference],
-    off: Mapping[str, OffRange],
+    off: Mapping[str, ErrorRange],
     advice: Sequence[str],
 ) -> simulation.ComparedReport:
     """Return the report with every scheduler's difference from a baseline, and what follows."""

@@ -8,7 +8,7 @@ from typing import Any
 from nona.core.text import count_text
 from nona.queries.report.clusters import layout_name
 from nona.scenario.schema import Scenario, numbered
-from nona.scenario.words import Words, inside, words
+from nona.scenario.words import FieldWords, lower_first, words
 
 MOST = 4
 Plain = Mapping[str, Any]
@@ -67,9 +67,9 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
     if path in ("schedulers", "routers"):
         yield from _members(path, _names(old), _names(new), old, new)
     elif path == "workload":
-        yield from _rows(path, "queries", old or [], new or [], lambda row: str(row["model"]))
+        yield from _row_changes(path, "queries", old or [], new or [], lambda row: str(row["model"]))
     elif path == "language":
-        yield from _rows(path, "requests", old or [], new or [], lambda row: str(row["llm"]["model"]))
+        yield from _row_changes(path, "requests", old or [], new or [], lambda row: str(row["llm"]["model"]))
     elif path == "cluster.servers":
         yield from _groups(old or [], new or [])
     elif path == "models":
@@ -85,7 +85,7 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
         yield f"{word} {_value(old, wording)} → {_value(new, wording)}"
 
 
-def _word(path: str) -> tuple[str, Words | None]:
+def _word(path: str) -> tuple[str, FieldWords | None]:
     """Return the name of a field in a change, and the words of the schema for it.
 
     >>> [_word(path)[0] for path in ("serverless.containers.warm", "simulation.precision", "cost.x_y")]
@@ -97,7 +97,7 @@ def _word(path: str) -> tuple[str, Words | None]:
         return path.replace("_", " ").replace(".", " "), None
     part = path.partition(".")[0]
     of = f"{part}: " if part in ("serverless", "training", "plan") else ""
-    return _WORDS.get(path, of + inside(wording.title)), wording
+    return _WORDS.get(path, of + lower_first(wording.title)), wording
 
 
 def _changed_keys(old: Any, new: Any) -> list[str]:
@@ -125,7 +125,7 @@ def _members(words: str, before: Sequence[str], after: Sequence[str], old: Any, 
         yield f"options of {', '.join(changed)}" if changed else f"order of {words}"
 
 
-def _rows(
+def _row_changes(
     path: str, words: str, old: Sequence[Plain], new: Sequence[Plain], model: Callable[[Plain], str]
 ) -> Iterator[str]:
     """Rows are matched by position if their models are equal, else by the labels added and removed."""
@@ -167,7 +167,7 @@ def _layouts(*layouts: Any) -> list[str]:
     return [layout_name(name) if name else "none" for name in names]
 
 
-def _value(value: Any, wording: Words | None = None) -> str:
+def _value(value: Any, wording: FieldWords | None = None) -> str:
     if value is None:
         return "none"
     if wording is not None and not isinstance(value, Mapping | list):

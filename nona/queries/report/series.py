@@ -15,7 +15,7 @@ from nona.core.figures import PALETTE, QUIET, add_bars, figure, text
 from nona.core.tables import BANDWIDTH, COUNT, Column, Table
 from nona.core.units import format_bandwidth
 from nona.queries import chart_data as simulation_charts
-from nona.queries.report.live import Stretches
+from nona.queries.report.live import IntervalMeans
 from nona.queries.results import HitsOverTime, HitWindow, SimulationReport
 from nona.queries.simulation.collected import in_time
 from nona.queries.simulation.records import Records, TaskInterval
@@ -128,7 +128,7 @@ class LinkStage:
     each: float
 
     @property
-    def together(self) -> float:
+    def total_capacity(self) -> float:
         """Capacity of all its links, B/s."""
         return self.links * self.each
 
@@ -138,7 +138,7 @@ def link_stages(network: Network, servers: int) -> list[LinkStage]:
 
     >>> [s.stage for s in link_stages(Network(nic=1e9), 4)]
     ['server out', 'core', 'server in']
-    >>> link_stages(Network(nic=1e9), 4)[0].together
+    >>> link_stages(Network(nic=1e9), 4)[0].total_capacity
     4000000000.0
     """
     stages = [LinkStage("core", 1, network.capacity)]
@@ -157,7 +157,7 @@ STAGES = Table[LinkStage](
         Column("link", lambda stage: stage.stage),
         Column("number", lambda stage: stage.links, COUNT),
         Column("each", lambda stage: stage.each, BANDWIDTH),
-        Column("together", lambda stage: stage.together, BANDWIDTH),
+        Column("together", lambda stage: stage.total_capacity, BANDWIDTH),
     ),
 )
 
@@ -165,9 +165,9 @@ STAGES = Table[LinkStage](
 def stages_figure(stages: Sequence[LinkStage]) -> go.Figure:
     """Total capacity of each stage: traffic queues first at the narrowest."""
     chart = figure(60 + 34 * len(stages), legend=False)
-    narrow = min(r.together for r in stages)
-    names, gbit = [r.stage for r in stages], [r.together * 8e-9 for r in stages]
-    colours = [PALETTE[2] if r.together == narrow else PALETTE[0] for r in stages]
+    narrow = min(r.total_capacity for r in stages)
+    names, gbit = [r.stage for r in stages], [r.total_capacity * 8e-9 for r in stages]
+    colours = [PALETTE[2] if r.total_capacity == narrow else PALETTE[0] for r in stages]
     words = [f"{r.links:,} × {format_bandwidth(r.each)}" for r in stages]
     hover = "%{y}: %{x:,.3~r} Gbit/s in all"
     add_bars(chart, "", names, gbit, colours, hover, text=words, textposition="auto")
@@ -245,7 +245,7 @@ def _over_time(record: Records, most: int) -> simulation_charts.OverTime:
     done = ~np.isnan(record.completion_time_s)
     if not done.any():
         return simulation_charts.OverTime(t=(), jct_s=())
-    stretches, at = Stretches(min(most, int(done.sum()))), record.arrival_s[done] - record.window_s[0]
+    stretches, at = IntervalMeans(min(most, int(done.sum()))), record.arrival_s[done] - record.window_s[0]
     stretches.add(at, record.completion_time_s[done])
     middle, means = stretches.means()
     return simulation_charts.OverTime(

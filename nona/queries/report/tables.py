@@ -15,7 +15,7 @@ from nona.core.tables import (
     TIME,
     Column,
     FilledTable,
-    Kind,
+    NumberKind,
     Table,
     or_dash,
     share_text,
@@ -297,7 +297,7 @@ DIFFERENCES = Table[Difference](
         Column("change", lambda d: d.relative, CHANGE, decides=True),
         # how many times as many replications unpaired runs would need for the same interval
         Column("pairing saves", lambda d: d.variance_reduction, FACTOR),
-        Column("correlation", lambda d: d.correlation, Kind("{:.3f}".format)),
+        Column("correlation", lambda d: d.correlation, NumberKind("{:.3f}".format)),
         Column("SLO hits", lambda d: d.slo_hit_rate, KEPT, interval=True),
     ),
 )

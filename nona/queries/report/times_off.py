@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from nona.core.document import Interval, ModelFacts, OffRange
+from nona.core.document import ErrorRange, Interval, ModelFacts
 from nona.core.units import format_time
 from nona.models.times_report import LEVEL, TAKEN
 from nona.queries.results import Schedulers
@@ -83,7 +83,7 @@ def times_error(
     return TimesError(low / total, high / total)
 
 
-def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
+def mean_if_off(parts: MeanParts, error: TimesError | None) -> ErrorRange | None:
     """Return the range of a mean if all task times are off by one factor, as ``error`` says.
 
     ``None`` without one.
@@ -127,7 +127,7 @@ def mean_if_off(parts: MeanParts, error: TimesError | None) -> OffRange | None:
         return None
     if parts.ci95 is not None and high is not None and _rounded(low, high) == _rounded(below, above):
         return None
-    return OffRange(low_s=low, high_s=high)
+    return ErrorRange(low_s=low, high_s=high)
 
 
 def _rounded(*values: float) -> list[float]:
@@ -151,7 +151,7 @@ def _moved(parts: MeanParts, factor: float) -> float | None:
 
 def means_if_off(
     schedulers: Schedulers, error: TimesError | None, background: float = 0.0
-) -> dict[str, OffRange]:
+) -> dict[str, ErrorRange]:
     """Scheduler → :func:`mean_if_off` of its simulated mean, for those that have one.
 
     ``background`` is the share of the executors that others take (0 to 1).
@@ -170,28 +170,28 @@ def means_if_off(
     return ranges
 
 
-def off_lines(off: Mapping[str, OffRange]) -> list[str]:
+def off_lines(off: Mapping[str, ErrorRange]) -> list[str]:
     """One line on the ranges of all schedulers, for reports; none without ranges.
 
-    >>> off_lines({"local": OffRange(low_s=0.0034, high_s=0.0107)})
+    >>> off_lines({"local": ErrorRange(low_s=0.0034, high_s=0.0107)})
     ['mean JCT if task times are wrong by the usual error: local 3.4 to 11 ms']
     """
     ranges = ", ".join(f"{name} {_span(off_range)}" for name, off_range in off.items())
     return [f"mean JCT {USUAL}: {ranges}"] if ranges else []
 
 
-def off_text(off: OffRange) -> str:
+def off_text(off: ErrorRange) -> str:
     """Return the range in words, to two digits.
 
-    >>> off_text(OffRange(low_s=0.0034, high_s=0.0107))
+    >>> off_text(ErrorRange(low_s=0.0034, high_s=0.0107))
     '3.4 to 11 ms if task times are wrong by the usual error'
-    >>> off_text(OffRange(low_s=0.0034, high_s=None))
+    >>> off_text(ErrorRange(low_s=0.0034, high_s=None))
     '3.4 ms to overloaded if task times are wrong by the usual error'
     """
     return f"{_span(off)} {USUAL}"
 
 
-def _span(off: OffRange) -> str:
+def _span(off: ErrorRange) -> str:
     if off.high_s is None:
         return f"{format_time(_two_digits(off.low_s, math.floor), 2)} to overloaded"
     unit_s, unit = next((f, u) for f, u in _TIME_UNITS if off.high_s >= f or f == _TIME_UNITS[-1][0])

@@ -12,12 +12,12 @@ import numpy as np
 from nona.core.arrays import Bools, Floats, Ints
 from nona.core.random_streams import RandomStreams
 from nona.core.units import format_number, format_time
-from nona.queries.placement.capacity import Loads
+from nona.queries.placement.capacity import ExecutorLoads
 from nona.scenario.arrivals import Arrivals, arrival_chunks, cycle_s, effective_rate
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class OfferedLoad:
     """Utilisations by background and by the queries of the mix.
 
     ``best`` is that of the busiest kind of executor where queries are shared out so that it is least;
@@ -46,7 +46,7 @@ def offered_load(
     counts: Mapping[str, int],
     fits: Bools,
     background: float,
-) -> Offered:
+) -> OfferedLoad:
     """Return the load on the kinds of executors, whose numbers are ``counts``.
 
     ``rates`` (J,): λ_j, 1/s. ``seconds`` (J, K): seconds of one query of each row on each kind of executor.
@@ -64,8 +64,8 @@ def offered_load(
     k = int(even.sum(axis=0).argmax())
     total = float(even[:, k].sum())
     shares = even[:, k] / total if total > 0 else np.full(len(work), 1 / len(work))
-    peak, _ = Loads(work / number, fits, background).least_peak()
-    return Offered(background, peak - background, total, list(counts)[k], tuple(shares.tolist()))
+    peak, _ = ExecutorLoads(work / number, fits, background).least_peak()
+    return OfferedLoad(background, peak - background, total, list(counts)[k], tuple(shares.tolist()))
 
 
 def busy_in_batches(rates: Sequence[float], step_s: Sequence[Floats], steps: int = 6000) -> float:

@@ -212,7 +212,7 @@ class Scheduler(Strategy):
     ``build``: ``(system, placement, options) -> Prepared``; ``placement`` is ``None`` unless
         ``needs_placement``; ``options`` has the value of every setting.
     ``reads_queues``: True if it reads ``queue_length`` or ``backlog_s`` (``pick`` always does).
-    ``rehearsals``: ways of deciding of which studies take the one that is quickest in short simulations,
+    ``rehearsals``: ways of deciding of which simulations take the one that is quickest in short simulations,
         where the scenario's entry does not settle it.
     ``takes_lists``: True if a ``bind`` decision works as well on lists in place of its tables, uniforms and
         ``out``: an engine in plain Python then hands it those, as their elements are read in a third of the
@@ -315,7 +315,7 @@ class Reads:
 
 def reads_of(system: System) -> Reads:
     """Return the tensors that each task reads, by source; a tensor once, however many edges carry it."""
-    rows = [sorted(row) for q in system.queries for row in _rows(q)]
+    rows = [sorted(row) for q in system.queries for row in _task_rows(q)]
     flat = [read for row in rows for read in row]
     return Reads(
         first=np.cumsum([0, *(len(q.tasks) for q in system.queries)]).astype(np.int64),
@@ -330,7 +330,7 @@ def server_of(executor_server: Ints, places: Ints, place: int) -> int:
     return executor_server[-2 - places[place]]  # type: ignore[no-any-return]
 
 
-def _rows(query: QueryClass) -> list[set[tuple[int, int, float]]]:
+def _task_rows(query: QueryClass) -> list[set[tuple[int, int, float]]]:
     graph = query.tasks
     rows: list[set[tuple[int, int, float]]] = [set() for _ in range(len(graph))]
     columns = (graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_tensor.tolist())

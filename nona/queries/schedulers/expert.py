@@ -105,5 +105,5 @@ SCHEDULER = Scheduler(
     build=_build,
     settings={"models": PolicyOption(None, "model → preset or list of parts", kind=object)},
     takes_lists=True,
-    look=ChartStyle("#e25555", "longdashdot", "cross"),
+    style=ChartStyle("#e25555", "longdashdot", "cross"),
 )

@@ -28,7 +28,7 @@ _END, _THERE = 1, 0  # at one instant, deliveries come before the ends of tasks
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
+class IsolatedQuery:
     """One query of T tasks on given executors.
 
     ``time_s`` (T,); ``outputs[t]``: of each tensor of task t its bytes and the tasks that read it;
@@ -46,7 +46,9 @@ class Alone:
         return _Run(self, places).completion_s()
 
 
-def alone(system: System, query: QueryClass, executor_class: int, servers: Sequence[int]) -> Alone:
+def isolated_query(
+    system: System, query: QueryClass, executor_class: int, servers: Sequence[int]
+) -> IsolatedQuery:
     """Return the query on executors of ``executor_class``, which stand on ``servers``."""
     graph = query.tasks
     readers: list[list[int]] = [[] for _ in graph.tensor_source]
@@ -62,7 +64,7 @@ def alone(system: System, query: QueryClass, executor_class: int, servers: Seque
             outputs[source].append((float(graph.tensor_bytes[tensor]), tuple(targets)))
         for target in targets:
             inputs[target] += 1
-    return Alone(
+    return IsolatedQuery(
         system=system,
         time_s=tuple(graph.compute_s[executor_class].tolist()),
         outputs=tuple(map(tuple, outputs)),
@@ -74,7 +76,7 @@ def alone(system: System, query: QueryClass, executor_class: int, servers: Seque
 class _Run:
     """State of one simulation: ``link_free_s`` by link, ``events`` a heap of (time, kind, task)."""
 
-    def __init__(self, of: Alone, places: Sequence[int]) -> None:
+    def __init__(self, of: IsolatedQuery, places: Sequence[int]) -> None:
         self.of, self.places = of, places
         self.missing = list(of.inputs)
         self.queues: dict[int, deque[int]] = {e: deque() for e in places}
@@ -92,7 +94,7 @@ class _Run:
             if kind == _THERE:
                 self._arrived(now, task)
             else:
-                self._ended(now, task)
+                self._end_task(now, task)
         return now
 
     def _join(self, now: float, task: int) -> None:
@@ -108,7 +110,7 @@ class _Run:
         if self.missing[task] == 0:
             self._join(now, task)
 
-    def _ended(self, now: float, task: int) -> None:
+    def _end_task(self, now: float, task: int) -> None:
         e = self.places[task]
         here = self.of.servers[e]
         for size, targets in self.of.outputs[task]:
@@ -249,7 +251,7 @@ def searched(system: System, query: QueryClass, executor_class: int, walk: Rando
     """
     pool = _by_server(system, executor_class)
     near = pool[: len(query.tasks)]
-    cost = alone(system, query, executor_class, system.executor_server[near].tolist())
+    cost = isolated_query(system, query, executor_class, system.executor_server[near].tolist())
     rng = RandomStreams(system.seed).generator("flexflow", query.name, system.class_names[executor_class])
     return best_placement(cost.completion_s, len(query.tasks), len(near), walk, rng)
 
@@ -330,5 +332,5 @@ SCHEDULER = Scheduler(
         ),
     },
     takes_lists=True,
-    look=ChartStyle("#b5473c", "solid", "triangle-nw"),
+    style=ChartStyle("#b5473c", "solid", "triangle-nw"),
 )

@@ -67,5 +67,5 @@ SCHEDULER = Scheduler(
     settings={"d": PolicyOption(2, "queues drawn", least=1, most=64)},
     reads_queues=True,
     takes_lists=True,
-    look=ChartStyle("#9c6b2f", "dashdot", "star"),
+    style=ChartStyle("#9c6b2f", "dashdot", "star"),
 )

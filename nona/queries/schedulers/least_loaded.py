@@ -108,5 +108,5 @@ SCHEDULER = Scheduler(
     build=_build,
     reads_queues=True,
     takes_lists=True,
-    look=ChartStyle("#c0267f", "longdash", "triangle-right"),
+    style=ChartStyle("#c0267f", "longdash", "triangle-right"),
 )

@@ -77,5 +77,5 @@ SCHEDULER = Scheduler(
     settings={"d": PolicyOption(2, "executors drawn", least=1, most=64)},
     reads_queues=True,
     takes_lists=True,
-    look=ChartStyle("#c0267f", "dashdot", "triangle-ne"),
+    style=ChartStyle("#c0267f", "dashdot", "triangle-ne"),
 )

@@ -526,8 +526,8 @@ SCHEDULER = Scheduler(
         "Not in the paper on Nona. At arrival each sub-graph is walked through the present queues, in the "
         "placement's configurations, all local, and with each task where it ends first (HEFT: Topcuoglu, "
         "Hariri and Wu, IEEE TPDS 2002); bytes cost the placement's price of congestion. With option "
-        "link: none, and where there are several links, it does not read the link's queue. In studies the "
-        "share of jobs that may be split (option split: 1, 0.5, 0.2 or 0), or drawing configurations as "
+        "link: none, and where there are several links, it does not read the link's queue. In the evidence "
+        "the share of jobs that may be split (option split: 1, 0.5, 0.2 or 0), or drawing configurations as "
         "nona-d2 does, is chosen by short simulations of the system before the run."
     ),
     decide=decide,
@@ -544,5 +544,5 @@ SCHEDULER = Scheduler(
     rehearsals=(*(Rehearsal({"split": share}) for share in SHARES), Rehearsal({}, decided_by="nona-d2")),
     reads_queues=True,
     takes_lists=True,
-    look=ChartStyle("#8b3fd9", "longdash", "circle-cross"),
+    style=ChartStyle("#8b3fd9", "longdash", "circle-cross"),
 )

@@ -43,5 +43,5 @@ SCHEDULER = Scheduler(
     decide=decide,
     build=WithoutTables("opportunistic"),
     reads_queues=True,
-    look=ChartStyle("#e0559a", "longdash", "triangle-up"),
+    style=ChartStyle("#e0559a", "longdash", "triangle-up"),
 )

@@ -84,5 +84,5 @@ SCHEDULER = Scheduler(
         ),
     },
     reads_queues=True,
-    look=ChartStyle("#7a9a1e", "solid", "pentagon"),
+    style=ChartStyle("#7a9a1e", "solid", "pentagon"),
 )

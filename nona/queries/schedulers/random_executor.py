@@ -43,5 +43,5 @@ SCHEDULER = Scheduler(
     decide=decide,
     build=_build,
     takes_lists=True,
-    look=ChartStyle("#8390a6", "dash", "hexagon"),
+    style=ChartStyle("#8390a6", "dash", "hexagon"),
 )

@@ -281,7 +281,7 @@ NONA = Scheduler(
     build=FromPlacement("nona"),
     needs_placement=True,
     takes_lists=True,
-    look=ChartStyle("#6366f1", "solid", "circle"),
+    style=ChartStyle("#6366f1", "solid", "circle"),
 )
 
 NONA_D2 = Scheduler(
@@ -305,7 +305,7 @@ NONA_D2 = Scheduler(
     needs_placement=True,
     reads_queues=True,
     takes_lists=True,
-    look=ChartStyle("#a06cf5", "dash", "circle-open"),
+    style=ChartStyle("#a06cf5", "dash", "circle-open"),
 )
 
 LOCAL = Scheduler(
@@ -319,7 +319,7 @@ LOCAL = Scheduler(
     decide=place_by_table,
     build=FromPreset("local"),
     takes_lists=True,
-    look=ChartStyle("#0f9b8e", "solid", "square"),
+    style=ChartStyle("#0f9b8e", "solid", "square"),
 )
 
 SPREAD = Scheduler(
@@ -337,5 +337,5 @@ SPREAD = Scheduler(
     decide=place_by_table,
     build=FromPreset("spread"),
     takes_lists=True,
-    look=ChartStyle("#cf7a10", "solid", "diamond"),
+    style=ChartStyle("#cf7a10", "solid", "diamond"),
 )

@@ -67,7 +67,7 @@ FIFO = Scheduler(
     decide=decide_fifo,
     build=WithoutTables("spark-fifo"),
     reads_queues=True,
-    look=ChartStyle("#2b8fd6", "dash", "triangle-left"),
+    style=ChartStyle("#2b8fd6", "dash", "triangle-left"),
 )
 
 FAIR = Scheduler(
@@ -88,5 +88,5 @@ FAIR = Scheduler(
     decide=decide_fair,
     build=WithoutTables("spark-fair"),
     reads_queues=True,
-    look=ChartStyle("#2b8fd6", "solid", "triangle-down"),
+    style=ChartStyle("#2b8fd6", "solid", "triangle-down"),
 )

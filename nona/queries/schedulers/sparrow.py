@@ -86,5 +86,5 @@ SCHEDULER = Scheduler(
         ),
     },
     reads_queues=True,
-    look=ChartStyle("#3f6fb5", "longdash", "diamond-tall"),
+    style=ChartStyle("#3f6fb5", "longdash", "diamond-tall"),
 )

@@ -314,5 +314,5 @@ SCHEDULER = Scheduler(
         ),
     },
     reads_queues=True,
-    look=ChartStyle("#4f7d3a", "dash", "diamond-wide"),
+    style=ChartStyle("#4f7d3a", "dash", "diamond-wide"),
 )

@@ -159,11 +159,11 @@ class DaskPool(Generic[P, R]):
         results: dict[Key, R],
     ) -> None:
         """Run ``keys`` and fill in ``results``; keys lost with the work itself stay out."""
-        study, events = uuid.uuid4().hex, SimpleQueue[tuple[Key, Any]]()
+        prepared, events = uuid.uuid4().hex, SimpleQueue[tuple[Key, Any]]()
 
         def hear(event: Any) -> None:
             sender, scheduler, replication, fraction = event[1]
-            if sender == study:
+            if sender == prepared:
                 events.put(((scheduler, replication), fraction))
 
         client.subscribe_topic(TOPIC, hear)
@@ -172,7 +172,7 @@ class DaskPool(Generic[P, R]):
             with self._scheduler():
                 sent = client.scatter(payload, broadcast=True, hash=False)
             for key in keys:
-                futures[key] = client.submit(_run_on_worker, sent, key, study, pure=False, retries=0)
+                futures[key] = client.submit(_run_on_worker, sent, key, prepared, pure=False, retries=0)
                 futures[key].add_done_callback(lambda future, key=key: events.put((key, future)))
             while futures:
                 key, event = events.get()
@@ -213,7 +213,7 @@ class DaskPool(Generic[P, R]):
         return result
 
 
-def _run_on_worker(payload: bytes, key: Key, study: str) -> object:
+def _run_on_worker(payload: bytes, key: Key, prepared: str) -> object:
     """One run, on a worker: reports to the study, and ends when it has been cancelled."""
     worker = _import().get_worker()
     name = worker.get_current_task()
@@ -235,7 +235,7 @@ def _run_on_worker(payload: bytes, key: Key, study: str) -> object:
         if task is None or task.state == "cancelled":
             raise Cancelled
         if work.reporting:
-            worker.log_event(TOPIC, (study, *key, float(progress.fraction)))
+            worker.log_event(TOPIC, (prepared, *key, float(progress.fraction)))
 
     return work.run(key, watch)
 

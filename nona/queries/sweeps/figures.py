@@ -315,7 +315,7 @@ def grid_figure(grid: SweepGrid, measure: Measure, scheduler: str = "") -> go.Fi
         _add_values(heat, rows, measure)
     else:
         for name in _add_winners(heat, rows):
-            add_points(chart, name, [None], [None], replace(_look(name), symbol="square"))
+            add_points(chart, name, [None], [None], replace(_chart_style(name), symbol="square"))
     _add_target_line(chart, rows, first.target)
     chart.update_xaxes(
         title=text(first.label),
@@ -356,13 +356,13 @@ def _add_winners(heat: Heat, rows: _Rows) -> list[str]:
     z: list[_Row] = [[None if name is None else names.index(name) for name in row] for row in winners]
     count = max(len(names), 1)
     scale: list[list[float | str]] = [
-        [edge / count, _look(name).colour] for i, name in enumerate(names) for edge in (i, i + 1)
+        [edge / count, _chart_style(name).colour] for i, name in enumerate(names) for edge in (i, i + 1)
     ]
     heat(z, scale, (-0.5, count - 0.5))
     return names
 
 
-def _look(name: str) -> ChartStyle:
+def _chart_style(name: str) -> ChartStyle:
     style = scheduler_style(name)
     return replace(style, colour=QUIET) if name == NO_LEAD else style
 

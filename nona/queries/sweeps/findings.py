@@ -146,7 +146,7 @@ def place_text(label: str, unit: Unit, value: float) -> str:
     return f"At {shown} {label[0].lower()}{label[1:]}"
 
 
-class _At(NamedTuple):
+class _PointAt(NamedTuple):
     name: str
     point: SweptPoint
     report: SweepReport
@@ -167,7 +167,7 @@ class _At(NamedTuple):
 def at_values(report: SweepReport, value: float) -> FilledTable:
     """Each scheduler at one value."""
     base, unit = report.reference, report.unit
-    columns: tuple[Column[_At], ...] = (
+    columns: tuple[Column[_PointAt], ...] = (
         Column("scheduler", lambda r: r.name, decides=True),
         Column("mean JCT", lambda r: r.point.jct_s if r.point.steady else None, TIME, decides=True),
         Column(f"times {base}", lambda r: r.times, FACTOR, "times", interval=True, decides=True),
@@ -179,7 +179,7 @@ def at_values(report: SweepReport, value: float) -> FilledTable:
         Column("link busy", lambda r: r.point.utilization.network, WHOLE_SHARE),
         Column("executors busy", lambda r: r.point.utilization.compute, WHOLE_SHARE),
     )
-    return Table("", columns).fill(_At(n, p, report) for n, p in at_value(report, value).items())
+    return Table("", columns).fill(_PointAt(n, p, report) for n, p in at_value(report, value).items())
 
 
 def sweep_text(report: SweepReport) -> str:

@@ -51,7 +51,7 @@ def cells(grid: SweepGrid, measure: Measure, scheduler: str = "") -> Cells:
     by_pair: dict[tuple[float, float], GridCell] = {}
     for row in grid.rows:
         for value in row.sweep.values:
-            here = _at(row.sweep, value, scheduler)
+            here = _cells_at(row.sweep, value, scheduler)
             if here:
                 best = min(here, key=lambda c: _rank(c, measure))
                 by_pair[value, row.value] = replace(best, level=_level(best, here, measure))
@@ -72,7 +72,7 @@ def _level(best: GridCell, here: Sequence[GridCell], measure: Measure) -> tuple[
     return level_with(best.scheduler, runs) if best.scheduler in runs else ()
 
 
-def _at(report: SweepReport, value: float, scheduler: str) -> list[GridCell]:
+def _cells_at(report: SweepReport, value: float, scheduler: str) -> list[GridCell]:
     return [
         GridCell(name, p)
         for name, curve in report.schedulers.items()

@@ -20,7 +20,7 @@ CAPACITY = "cluster.network.capacity"
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class ScenarioNumber:
     """A number of the scenario: its ``key`` as errors name it, or ``load`` for a factor on all rates.
 
     ``usual`` are values to begin a sweep with, as people write them.
@@ -31,7 +31,7 @@ class Number:
     unit: Unit
     usual: str = ""
 
-    def set(self, scenario: Scenario, value: float) -> Scenario:
+    def with_value(self, scenario: Scenario, value: float) -> Scenario:
         """Return the scenario with this number at ``value`` (SI), validated again.
 
         Raises ``ScenarioError`` when the value breaks a rule.
@@ -40,7 +40,7 @@ class Number:
             return _loaded(scenario, value)
         return with_value(scenario, self.key, int(value) if self.unit == "count" else value)
 
-    def of(self, scenario: Scenario) -> float:
+    def value_in(self, scenario: Scenario) -> float:
         """Return the number as it stands in the scenario (SI); a factor on all rates stands at 1."""
         return 1.0 if self.key == LOAD else float(value_at(scenario, self.key))
 
@@ -81,7 +81,7 @@ def with_value(scenario: Scenario, path: str, value: float | str) -> Scenario:
     return scenario_from_mapping(data)
 
 
-def number_named(scenario: Scenario, key: str) -> Number:
+def number_named(scenario: Scenario, key: str) -> ScenarioNumber:
     """Return the number at ``key``: one of :func:`numbers_of`, or any other place that holds a number.
 
     >>> s = scenario_from_mapping({
@@ -104,7 +104,7 @@ def number_named(scenario: Scenario, key: str) -> Number:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ScenarioError([f"{key}: {value!r} is not a number; sweep a key that holds one."])
         unit = "count" if isinstance(value, int) else "number"
-    return Number(key, key, unit)
+    return ScenarioNumber(key, key, unit)
 
 
 def _is_quantity(value: object, dimension: Dimension) -> bool:
@@ -114,11 +114,11 @@ def _is_quantity(value: object, dimension: Dimension) -> bool:
         return False
 
 
-def numbers_of(scenario: Scenario) -> tuple[Number, ...]:
+def numbers_of(scenario: Scenario) -> tuple[ScenarioNumber, ...]:
     """Return the numbers that are most often swept."""
     groups, capacity = scenario.cluster.servers, scenario.cluster.network.capacity
     servers = (
-        Number(
+        ScenarioNumber(
             f"cluster.servers[{i}].count",
             "Servers" if len(groups) == 1 else f"Servers {group.gpu}",
             "count",
@@ -128,11 +128,11 @@ def numbers_of(scenario: Scenario) -> tuple[Number, ...]:
     )
     capacities = " to ".join(str(quantity_text(factor * capacity, "bandwidth")) for factor in (1 / 16, 4.0))
     return (
-        Number(LINK, "Link background", "fraction", "0 % to 95 %"),
-        Number(COMPUTE, "Compute background", "fraction", "0 % to 95 %"),
-        Number(LOAD, "Load", "factor", "0.4 to 2"),
+        ScenarioNumber(LINK, "Link background", "fraction", "0 % to 95 %"),
+        ScenarioNumber(COMPUTE, "Compute background", "fraction", "0 % to 95 %"),
+        ScenarioNumber(LOAD, "Load", "factor", "0.4 to 2"),
         *servers,
-        Number(CAPACITY, "Link capacity", "bandwidth", capacities),
+        ScenarioNumber(CAPACITY, "Link capacity", "bandwidth", capacities),
     )
 
 

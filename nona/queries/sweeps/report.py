@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple, get_args
 
 from nona.core.errors import ScenarioError
-from nona.core.tables import COUNT, FACTOR, KEPT, SHARE, TIME, Column, FilledTable, Kind, Table
+from nona.core.tables import COUNT, FACTOR, KEPT, SHARE, TIME, Column, FilledTable, NumberKind, Table
 from nona.core.units import (
     Dimension,
     format_bandwidth,
@@ -196,5 +196,5 @@ def sweep_points(report: sweeps.SweepReport) -> FilledTable:
     return points_table(simulated(report), report)
 
 
-def _values(unit: sweeps.Unit) -> Kind:
-    return Kind(partial(value_text, unit=unit))
+def _values(unit: sweeps.Unit) -> NumberKind:
+    return NumberKind(partial(value_text, unit=unit))

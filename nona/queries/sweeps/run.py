@@ -16,8 +16,9 @@ from typing import NamedTuple, TypeVar, Unpack
 from nona.core.count_search import edge, run_search
 from nona.core.experiments import do_nothing
 from nona.queries.schedulers.registry import get_scheduler
-from nona.queries.study.cache import StudyCache
-from nona.queries.sweeps.bench import (
+from nona.queries.sweeps.numbers import number_named
+from nona.queries.sweeps.results import GridRequest, GridRow, SweepGrid, SweepReport, SweepRequest
+from nona.queries.sweeps.sweep_points import (
     DONE,
     SweepPoints,
     SweepRunOptions,
@@ -26,18 +27,17 @@ from nona.queries.sweeps.bench import (
     find_servers,
     swept_scenario,
 )
-from nona.queries.sweeps.numbers import number_named
-from nona.queries.sweeps.results import GridRequest, GridRow, SweepGrid, SweepReport, SweepRequest
-from nona.queries.sweeps.values import bends, between, spread_order, turns
+from nona.queries.sweeps.values import bends, bisection, sign_changes, spread_order
+from nona.queries.workflows.cache import PreparationCache
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
 
 FIRST = 5  # values of the first wave
 BENDS = 3  # values more per scheduler, at most
 R = TypeVar("R")
-Hear = Callable[[float, str, Callable[[], R]], object]
+OnSweepProgress = Callable[[float, str, Callable[[], R]], object]
 """Hears the share of the work that is done, what is done now, and what gives the results so far."""
-Tell = Callable[[float], None]
+OnShare = Callable[[float], None]
 _NO_SOURCES = Sources()
 
 
@@ -45,7 +45,7 @@ def sweep(
     scenario: Scenario,
     settings: SweepRequest,
     sources: Sources = _NO_SOURCES,
-    on_progress: Hear[SweepReport] = do_nothing,
+    on_progress: OnSweepProgress[SweepReport] = do_nothing,
     **how: Unpack[SweepRunOptions],
 ) -> SweepReport:
     """Sweep one number.
@@ -54,80 +54,80 @@ def sweep(
     cannot run.
     """
     check_settings(scenario, settings)
-    with SweepPoints(partial(swept_scenario, scenario, settings), settings, sources, **how) as bench:
+    with SweepPoints(partial(swept_scenario, scenario, settings), settings, sources, **how) as sweep_points:
         for name, stage in STAGES.items():
 
-            def tell(share: float, name: str = name, stage: Stage = stage) -> None:
+            def on_share(share: float, name: str = name, stage: Stage = stage) -> None:
                 fraction = stage.begin + (stage.end - stage.begin) * min(share, 0.999)
-                on_progress(fraction, stage.text, lambda: bench.report(name))
+                on_progress(fraction, stage.text, lambda: sweep_points.report(name))
 
-            stage.work(bench, tell)
-        return bench.report(DONE)
+            stage.work(sweep_points, on_share)
+        return sweep_points.report(DONE)
 
 
-def _coarse(bench: SweepPoints, tell: Tell) -> None:
+def _coarse(sweep_points: SweepPoints, on_share: OnShare) -> None:
     """Simulate a few values far apart first, so that all curves appear early; then those between.
 
     Within each wave schedulers that need no placement go before those that wait for it to be solved.
     """
-    names, values = bench.settings.schedulers, bench.settings.values
+    names, values = sweep_points.settings.schedulers, sweep_points.settings.values
     placed = [n for n in names if get_scheduler(n).needs_placement]
     groups = [g for g in ([n for n in names if n not in placed], placed) if g]
     order = spread_order(len(values))
     waves = [order[:FIRST], order[FIRST:]]
     steps = [(group, i) for wave in waves for group in groups for i in wave]
     for done, (group, i) in enumerate(steps, 1):
-        bench.simulate(values[i], group, 1)
-        tell(done / len(steps))
+        sweep_points.simulate(values[i], group, 1)
+        on_share(done / len(steps))
 
 
-def _replications(bench: SweepPoints, tell: Tell) -> None:
-    values = bench.settings.values
+def _replications(sweep_points: SweepPoints, on_share: OnShare) -> None:
+    values = sweep_points.settings.values
     for done, i in enumerate(spread_order(len(values)), 1):
-        bench.replicate(values[i], bench.settings.schedulers)
-        tell(done / len(values))
+        sweep_points.replicate(values[i], sweep_points.settings.schedulers)
+        on_share(done / len(values))
 
 
-def _edges(bench: SweepPoints, tell: Tell) -> None:
-    names = bench.settings.schedulers if bench.settings.edges else ()
+def _edges(sweep_points: SweepPoints, on_share: OnShare) -> None:
+    names = sweep_points.settings.schedulers if sweep_points.settings.edges else ()
     for done, name in enumerate(names):
 
         def measured(value: float, name: str = name, share: float = done / len(names)) -> bool:
-            stable = bench.measure(value, name)
-            tell(share)
+            stable = sweep_points.measure(value, name)
+            on_share(share)
             return stable
 
-        _bisect(bench, bench.steady(name), measured)
-        _bisect(bench, bench.predictable(name), partial(bench.predict, name=name))
-        tell((done + 1) / len(names))
+        _bisect(sweep_points, sweep_points.steady(name), measured)
+        _bisect(sweep_points, sweep_points.predictable(name), partial(sweep_points.predict, name=name))
+        on_share((done + 1) / len(names))
 
 
-def _bisect(bench: SweepPoints, steady: Mapping[float, bool], judge: Callable[[float], bool]) -> None:
+def _bisect(sweep_points: SweepPoints, steady: Mapping[float, bool], judge: Callable[[float], bool]) -> None:
     """Judge values towards each edge between two that are known."""
-    for low, high in turns(list(steady.items())):
+    for low, high in sign_changes(list(steady.items())):
         inside, outside = (low, high) if steady[low] else (high, low)
-        run_search(edge(inside, outside, between(bench.number.unit, _span(bench))), judge)
+        run_search(edge(inside, outside, bisection(sweep_points.number.unit, _span(sweep_points))), judge)
 
 
-def _bends(bench: SweepPoints, tell: Tell) -> None:
-    names = bench.settings.schedulers if bench.settings.edges else ()
+def _bends(sweep_points: SweepPoints, on_share: OnShare) -> None:
+    names = sweep_points.settings.schedulers if sweep_points.settings.edges else ()
     for done, name in enumerate(names):
         for _ in range(BENDS):
-            new = bends(bench.stable_means(name), bench.number.unit, _span(bench), 1)
-            if not new or new[0] in bench.points[name]:
+            new = bends(sweep_points.stable_means(name), sweep_points.number.unit, _span(sweep_points), 1)
+            if not new or new[0] in sweep_points.points[name]:
                 break
-            bench.measure(new[0], name)
-            tell(done / len(names))
+            sweep_points.measure(new[0], name)
+            on_share(done / len(names))
 
 
-def _span(bench: SweepPoints) -> float:
-    return bench.settings.values[-1] - bench.settings.values[0]
+def _span(sweep_points: SweepPoints) -> float:
+    return sweep_points.settings.values[-1] - sweep_points.settings.values[0]
 
 
 class Stage(NamedTuple):
     """A part of a sweep, from ``begin`` to ``end`` of the whole, measured on the shipped five models."""
 
-    work: Callable[[SweepPoints, Tell], None]
+    work: Callable[[SweepPoints, OnShare], None]
     text: str
     begin: float
     end: float
@@ -146,7 +146,7 @@ def sweep_grid(
     scenario: Scenario,
     settings: GridRequest,
     sources: Sources = _NO_SOURCES,
-    on_progress: Hear[SweepGrid] = do_nothing,
+    on_progress: OnSweepProgress[SweepGrid] = do_nothing,
     **how: Unpack[SweepRunOptions],
 ) -> SweepGrid:
     """Sweep two numbers, as :func:`sweep` does.
@@ -156,7 +156,7 @@ def sweep_grid(
     """
     check_grid(scenario, settings)
     begin, rows = time.perf_counter(), dict[float, SweepReport]()
-    how["cache"] = how.get("cache") or StudyCache()
+    how["cache"] = how.get("cache") or PreparationCache()
     row_settings = settings.sweep.model_copy(update={"edges": False})
     second, order = number_named(scenario, settings.second), spread_order(len(settings.values))
 
@@ -174,7 +174,7 @@ def sweep_grid(
     for done, i in enumerate(order):
         value = settings.values[i]
 
-        def tell(
+        def on_share(
             fraction: float,
             text: str,
             row: Callable[[], SweepReport],
@@ -184,5 +184,5 @@ def sweep_grid(
             share, text = (done + fraction) / len(order), f"{done + 1} of {len(order)} rows"
             on_progress(share, text, lambda: report({**rows, value: row()}))
 
-        rows[value] = sweep(second.set(scenario, value), row_settings, sources, tell, **how)
+        rows[value] = sweep(second.with_value(scenario, value), row_settings, sources, on_share, **how)
     return report(rows)

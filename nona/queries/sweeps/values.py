@@ -64,7 +64,7 @@ def near_enough(low: float, high: float, unit: str, span: float, near: float = N
     return high - low <= max(near * max(abs(low), abs(high)), NEAR_SPAN * span)
 
 
-def between(unit: str, span: float, near: float = NEAR) -> Callable[[float, float], float | None]:
+def bisection(unit: str, span: float, near: float = NEAR) -> Callable[[float, float], float | None]:
     """Return what gives the next value between two, or none where they locate an edge well enough."""
 
     def value(low: float, high: float) -> float | None:
@@ -73,10 +73,10 @@ def between(unit: str, span: float, near: float = NEAR) -> Callable[[float, floa
     return value
 
 
-def turns(flags: Sequence[tuple[float, bool]]) -> list[tuple[float, float]]:
+def sign_changes(flags: Sequence[tuple[float, bool]]) -> list[tuple[float, float]]:
     """Neighbouring values between which the flag changes.
 
-    >>> turns([(0.0, True), (0.5, True), (0.7, False), (0.9, False)])
+    >>> sign_changes([(0.0, True), (0.5, True), (0.7, False), (0.9, False)])
     [(0.5, 0.7)]
     """
     return [(a, b) for (a, x), (b, y) in pairwise(flags) if x != y]

@@ -73,7 +73,7 @@ class PolicyCalls:
         state: PlatformState,
         gpus: GpuTables,
         background: list[Blocks],
-        tell: Mapping[int, Callable[[], None]],
+        report_calls: Mapping[int, Callable[[], None]],
     ) -> None:
         self._system, self._planner, self._scaler = system, planner, scaler
         self.gpus, self._background = gpus, background
@@ -96,13 +96,13 @@ class PolicyCalls:
         self._by_code: dict[int, Callable[[int, int, int], int]] = {
             layout.PLACE: self._place,
             layout.STATE: lambda number, *_: gpus.work_out(number),
-            layout.BACK: lambda number, key, _: gpus.back(number, key),
+            layout.BACK: lambda number, key, _: gpus.release(number, key),
             layout.BACKGROUND: self._draw,
             layout.SCALES: self._scale,
             layout.RANKED: self._ranked,
             layout.SERVICE: self._service,
         }
-        self._tell = tell
+        self._report_calls = report_calls
 
     def plan(
         self,
@@ -129,8 +129,8 @@ class PolicyCalls:
 
     def other(self, what: int, first: int, second: int, third: int) -> int:
         """Answer anything else, by its code."""
-        if what in self._tell:
-            self._tell[what]()
+        if what in self._report_calls:
+            self._report_calls[what]()
             return 0
         return self._by_code[what](first, second, third)
 
@@ -148,7 +148,7 @@ class PolicyCalls:
         first = int(s.clock["listed"][0])
         after = first + len(plan.ranked)
         s.ranked[first:after] = plan.ranked
-        carry = -1 if plan.carry is None else self._number(plan.carry)
+        carry = -1 if plan.memory is None else self._number(plan.memory)
         s.rows[number] = (first, len(plan.ranked), plan.steps, carry, plan.missed, plan.search_s)
         self._plans.append(plan)
         self._largest.append(0 if self._partial else max((self._batch[c] for c in plan.ranked), default=0))

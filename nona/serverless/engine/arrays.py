@@ -78,10 +78,10 @@ class GpuTables:
         s.gpu_states[number] = (1, gpu.free(state), gpu.stranded(state), fits, ready)
         return 0
 
-    def back(self, number: int, key: int) -> int:
+    def release(self, number: int, key: int) -> int:
         """Return the number of the state after a part was given back."""
         kind, state = self._states[number]
-        after = self._number(kind, self.rules[kind].without(state, key))
+        after = self._number(kind, self.rules[kind].release(state, key))
         self.arrays.backs[number * KEYS + key] = after
         return after
 

@@ -23,11 +23,11 @@ from nona.serverless.engine.gpus import give_back_resources, leave_gpu, take_res
 from nona.serverless.engine.layout import BACKGROUND, END, GPU_PHASE, HOP, NO_TIME, PlatformState, key_of
 from nona.serverless.engine.queues import leave, push
 
-Asked = Callable[..., int]
+PolicyCall = Callable[..., int]
 
 
 def start_batch(
-    s: PlatformState, queue: int, configuration: int, invoker: int, instance: int, ask: Asked
+    s: PlatformState, queue: int, configuration: int, invoker: int, instance: int, ask: PolicyCall
 ) -> None:
     """Send the oldest jobs of a queue to an invoker that has room, or to an instance there.
 
@@ -90,7 +90,7 @@ def _compute(s: PlatformState, number: int) -> None:
     push(s, at_s, key_of(kind, batch.application, batch.stage, number))
 
 
-def end_batch(s: PlatformState, number: int, ask: Asked) -> bool:
+def end_batch(s: PlatformState, number: int, ask: PolicyCall) -> bool:
     """End a batch and free its resources; return whether it ends now: its end may have moved since."""
     c, batch = s.clock[0], s.batches[number]
     if not math.isnan(batch.ended_s) or batch.ends_s != c.now_s:
@@ -160,7 +160,7 @@ def _send(s: PlatformState, number: int, source: int, size: float) -> None:
         c.grow = 1
 
 
-def hop(s: PlatformState, number: int, ask: Asked) -> None:
+def hop(s: PlatformState, number: int, ask: PolicyCall) -> None:
     """Move a message to its next link; the last message of a batch sets the batch's start."""
     c, message = s.clock[0], s.messages[number]
     batch, link = s.batches[message.batch], s.paths[message.path, message.steps]
@@ -191,7 +191,7 @@ def _join_link(s: PlatformState, number: int, at_s: float, work_s: float) -> flo
     return float(begin_s)
 
 
-def absorb(s: PlatformState, number: int, ask: Asked) -> None:
+def absorb(s: PlatformState, number: int, ask: PolicyCall) -> None:
     """Let the background messages that arrived at a link up to now join."""
     c, link = s.clock[0], s.links[number]
     while link.next_s <= c.now_s:

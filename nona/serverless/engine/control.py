@@ -26,7 +26,7 @@ from nona.serverless.engine.layout import (
 )
 from nona.serverless.engine.queues import drop_late, push, recent_rate, slack_s
 
-Asked = Callable[..., int]
+PolicyCall = Callable[..., int]
 
 
 def make_pending(s: PlatformState, queue: int) -> None:
@@ -83,7 +83,7 @@ def _least_slack(s: PlatformState) -> int:
     return best if best >= 0 else first
 
 
-def examine(s: PlatformState, queue: int, answer: Asked, ask: Asked) -> None:
+def examine(s: PlatformState, queue: int, answer: PolicyCall, ask: PolicyCall) -> None:
     """Decide for a queue."""
     c, q = s.clock[0], s.queues[queue]
     if q.length == 0 or q.searching:
@@ -110,7 +110,7 @@ def examine(s: PlatformState, queue: int, answer: Asked, ask: Asked) -> None:
         resolve(s, queue, ask)
 
 
-def _decided_row(s: PlatformState, queue: int, carried: int, forced: bool, answer: Asked) -> int:
+def _decided_row(s: PlatformState, queue: int, carried: int, forced: bool, answer: PolicyCall) -> int:
     """Return the planner's answer: remembered where it depends on the length and the carried plan alone."""
     c, q = s.clock[0], s.queues[queue]
     if forced and not c.places:
@@ -141,7 +141,7 @@ def _stand(s: PlatformState, queue: int) -> None:
         push(s, over_s, key_of(WAIT_OVER, q.application, q.stage, q.waits))
 
 
-def decided(s: PlatformState, queue: int, ask: Asked) -> None:
+def decided(s: PlatformState, queue: int, ask: PolicyCall) -> None:
     """Use the result of a search that has ended."""
     s.queues[queue].searching = 0
     s.clock[0].searches -= 1
@@ -149,7 +149,7 @@ def decided(s: PlatformState, queue: int, ask: Asked) -> None:
         resolve(s, queue, ask)
 
 
-def resolve(s: PlatformState, queue: int, ask: Asked) -> None:
+def resolve(s: PlatformState, queue: int, ask: PolicyCall) -> None:
     """Dispatch the decision where there is room."""
     c, q = s.clock[0], s.queues[queue]
     row, inside = s.rows[q.row], c.start_s <= c.now_s <= c.end_s
@@ -174,7 +174,9 @@ def resolve(s: PlatformState, queue: int, ask: Asked) -> None:
         make_pending(s, queue)
 
 
-def find_place(s: PlatformState, queue: int, number: int, predecessor: int, ask: Asked) -> tuple[int, int]:
+def find_place(
+    s: PlatformState, queue: int, number: int, predecessor: int, ask: PolicyCall
+) -> tuple[int, int]:
     """Return (configuration, invoker): the first configuration of a row that some invoker takes."""
     c, q, row = s.clock[0], s.queues[queue], s.rows[number]
     if c.places:

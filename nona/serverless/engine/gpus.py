@@ -22,7 +22,7 @@ from nona.serverless.engine.layout import (
 )
 from nona.serverless.engine.queues import push
 
-Asked = Callable[..., int]
+PolicyCall = Callable[..., int]
 ANY, READY_ONLY, OTHERS = range(3)  # which invokers a round asks
 
 
@@ -94,7 +94,7 @@ def _is_freer(s: PlatformState, invoker: int, other: int) -> bool:
 
 
 def take_resources(
-    s: PlatformState, invoker: int, configuration: int, ask: Asked
+    s: PlatformState, invoker: int, configuration: int, ask: PolicyCall
 ) -> tuple[int, int, int, int, float]:
     """(GPU, slots, vGPUs, key, seconds of set-up) for a batch that has room."""
     c, wanted = s.clock[0], s.configurations[configuration]
@@ -126,7 +126,7 @@ def give_back_resources(
     vgpus: int,
     key: int,
     configuration: int,
-    ask: Asked,
+    ask: PolicyCall,
 ) -> None:
     """Free the resources of a batch or an instance on GPU ``number``."""
     c = s.clock[0]
@@ -142,7 +142,9 @@ def give_back_resources(
     _change(s, invoker, gpu, after, s.configurations[configuration].vcpus, vgpus, ask)
 
 
-def _change(s: PlatformState, invoker: int, gpu: int, state: int, vcpus: int, vgpus: int, ask: Asked) -> None:
+def _change(
+    s: PlatformState, invoker: int, gpu: int, state: int, vcpus: int, vgpus: int, ask: PolicyCall
+) -> None:
     """Set a GPU's state, and update the free resources."""
     c, own = s.clock[0], s.invokers[invoker]
     account_resources(s)

@@ -20,6 +20,7 @@ from nona.serverless.engine.control import (
     next_queue,
 )
 from nona.serverless.engine.gpus import account_resources, enter_gpu
+from nona.serverless.engine.instances import becomes_idle, examine_standing, scale_all
 from nona.serverless.engine.layout import (
     APPLICATION_BIT,
     ARRIVAL,
@@ -42,12 +43,11 @@ from nona.serverless.engine.layout import (
     key_of,
 )
 from nona.serverless.engine.queues import account_queue, drop_first, join, push
-from nona.serverless.engine.standing import becomes_idle, examine_standing, scale_all
 
-Asked = Callable[..., int]
+PolicyCall = Callable[..., int]
 
 
-def advance(s: PlatformState, answer: Asked, ask: Asked) -> int:
+def advance(s: PlatformState, answer: PolicyCall, ask: PolicyCall) -> int:
     """Run until it is done, is halted, or needs room; return which.
 
     ``answer(queue, length, carried, forced, slack, waited, rate)`` gives a row, ``ask`` anything else.
@@ -83,14 +83,14 @@ def advance(s: PlatformState, answer: Asked, ask: Asked) -> int:
     return int(c.halted) if c.halted else DONE
 
 
-def _happen(s: PlatformState, ask: Asked) -> None:
+def _happen(s: PlatformState, ask: PolicyCall) -> None:
     key = s.event_key[0]
     drop_first(s)
     kind, number = key >> KIND_BIT, key & ((1 << STAGE_BIT) - 1)
     application, stage = (key >> APPLICATION_BIT) % MOST_APPLICATIONS, (key >> STAGE_BIT) % MOST_STAGES
     if kind == END:
         if end_batch(s, number, ask):
-            _go_on(s, number, ask)
+            _end_batch_jobs(s, number, ask)
     elif kind == ARRIVAL:
         _arrive(s, number, ask)
     elif kind == GPU_PHASE:
@@ -118,7 +118,7 @@ def _wait_over(s: PlatformState, queue: int, number: int) -> None:
         make_pending(s, queue)
 
 
-def _arrive(s: PlatformState, call: int, ask: Asked) -> None:
+def _arrive(s: PlatformState, call: int, ask: PolicyCall) -> None:
     c, application = s.clock[0], s.application[call]
     c.arrived = call + 1
     for at in range(s.entries[application], s.entries[application + 1]):
@@ -130,7 +130,7 @@ def _arrive(s: PlatformState, call: int, ask: Asked) -> None:
         ask(PROGRESS, 0, 0, 0)
 
 
-def _go_on(s: PlatformState, number: int, ask: Asked) -> None:
+def _end_batch_jobs(s: PlatformState, number: int, ask: PolicyCall) -> None:
     """End a batch: its jobs go on to their next stages; a call without a next stage is complete."""
     c, batch = s.clock[0], s.batches[number]
     q, place = s.queues[batch.queue], batch.place
@@ -167,7 +167,7 @@ class _Signatures(NamedTuple):
     """Numba's types of the functions that the loop calls: for plans, and for anything else."""
 
     answer: Any
-    ask: Any
+    queue: Any
 
 
 @cache

@@ -66,8 +66,8 @@ class _Simulation:
         scaler = planner.scaler if isinstance(planner, Scales) else None
         places = planner.place is not None
         self._state, gpus, background = make_run(system, run, policy.by_length and not places, scaler)
-        tell = {layout.SNAPSHOTS: self._keep_snapshots, layout.PROGRESS: self._report}
-        self._answers = PolicyCalls(system, planner, scaler, self._state, gpus, background, tell)
+        report_calls = {layout.SNAPSHOTS: self._keep_snapshots, layout.PROGRESS: self._report}
+        self._answers = PolicyCalls(system, planner, scaler, self._state, gpus, background, report_calls)
         clock = self._state.clock
         clock["places"] = places
         clock["report_every"] = max(1, (run.first + run.calls) // REPORTS) if on_progress else 0
@@ -80,7 +80,7 @@ class _Simulation:
 
         kinds, advance = signatures(), loop_for(self._state)
         answer = callback(self._guarded(self._answers.plan), kinds.answer)
-        ask = callback(self._guarded(self._answers.other), kinds.ask)
+        ask = callback(self._guarded(self._answers.other), kinds.queue)
         while (code := advance(self._state, answer, ask)) == layout.ROOM:
             self._state = self._answers.state = self._answers.gpus.arrays = with_room(self._state)
         if self._error is not None:

@@ -133,7 +133,7 @@ class Platform:
         return Observation(plan, latency_s, float((took * self._price[chosen]).sum(axis=1).mean()))
 
 
-class Cube:
+class PlanCube:
     """Plans as points of [0, 1]^(3S): each side goes through the sizes of one dimension of one stage."""
 
     def __init__(self, system: ServerlessSystem, application: Application) -> None:
@@ -214,7 +214,7 @@ class Training:
     ) -> None:
         self._slo_s, self._effort, self._draws = application.slo_s, effort, draws
         self._platform = Platform(system, application, effort)
-        self._cube = Cube(system, application)
+        self._cube = PlanCube(system, application)
         self._cost, self._latency = Process(), Process()
         self.seen: list[Observation] = []
 
@@ -318,6 +318,6 @@ POLICY = ConfigurationPolicy(
         "calls": PolicyOption(20, "Calls that measure a plan's latency and cost.", least=1, most=100_000),
         "percentile": percentile_setting(),
     },
-    look=ChartStyle("#e0559a", "longdash", "triangle-up"),
+    style=ChartStyle("#e0559a", "longdash", "triangle-up"),
     by_length=True,
 )

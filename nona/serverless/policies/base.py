@@ -54,7 +54,7 @@ class BatchPlan:
     ranked: tuple[int, ...]
     search_s: float = 0.0
     steps: int = 0
-    carry: tuple[int, ...] | None = None
+    memory: tuple[int, ...] | None = None
     missed: bool = False
     wait_s: float = 0.0
     wait_for: int = 0

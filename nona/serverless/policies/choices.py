@@ -101,8 +101,8 @@ class CarriedPlans:
         limit = self._most if self._partial else min(ask.length, self._most)
         ranked = self._ranked(self._functions[ask.application][ask.stage], chosen, limit)
         if ask.carried is None:
-            return BatchPlan(ranked, search_s, steps, carry=plan)
-        return BatchPlan(ranked, carry=plan, missed=limit < self._batch[chosen])
+            return BatchPlan(ranked, search_s, steps, memory=plan)
+        return BatchPlan(ranked, memory=plan, missed=limit < self._batch[chosen])
 
     def _ranked(self, function: int, chosen: int, limit: int) -> tuple[int, ...]:
         key = (function, chosen, limit)

@@ -79,6 +79,6 @@ POLICY = ConfigurationPolicy(
             ("vgpus", "vGPUs of every batch"),
         )
     },
-    look=ChartStyle("#8390a6", "dash", "hexagon"),
+    style=ChartStyle("#8390a6", "dash", "hexagon"),
     by_length=True,
 )

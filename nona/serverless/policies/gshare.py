@@ -155,10 +155,10 @@ class FastGsharePlanner:
         key = (ask.application, ask.stage, min(ask.length, self._most))
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = self._look(ask)
+            plan = self._plans[key] = self._plan_now(ask)
         return plan
 
-    def _look(self, ask: WaitingQueue) -> BatchPlan:
+    def _plan_now(self, ask: WaitingQueue) -> BatchPlan:
         function = self._system.applications[ask.application].function[ask.stage]
         time_s = self._profiles[ask.application][ask.stage]
         order = _ranking(self._system, function, time_s, self._shares[ask.application][ask.stage])
@@ -177,7 +177,7 @@ class FastGsharePlanner:
         passes = (view.ready, view.fits) if self._slices else (view.fits,)
         free = view.free_vgpus
         for place, chosen in enumerate(ranked):
-            worth = [by_free[n] for by_free, n in zip(self._worth(self._vgpus[chosen]), free, strict=True)]
+            worth = [by_free[n] for by_free, n in zip(self._lateness(self._vgpus[chosen]), free, strict=True)]
             best = min(worth)
             if best == NO_ROOM:
                 continue
@@ -191,7 +191,7 @@ class FastGsharePlanner:
                         return place, invoker
         return None
 
-    def _worth(self, wanted: int) -> list[list[int]]:
+    def _lateness(self, wanted: int) -> list[list[int]]:
         """By invoker and its free vGPUs, how late it comes for a batch of ``wanted`` vGPUs.
 
         In the order of (all are free, area of the rectangle, how many are free), as one whole number.
@@ -247,6 +247,6 @@ POLICY = ConfigurationPolicy(
         "search_s": SEARCH_S,
         **standing_settings(scale_s=10.0),
     },
-    look=ChartStyle("#0f9b8e", "solid", "square"),
+    style=ChartStyle("#0f9b8e", "solid", "square"),
     by_length=True,
 )

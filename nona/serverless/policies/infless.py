@@ -256,14 +256,14 @@ class InflessPlanner:
         key = (ask.application, ask.stage, min(ask.length, self._most), level)
         entry = self._plans.get(key)
         if entry is None:
-            entry = self._plans[key] = self._look(ask)
+            entry = self._plans[key] = self._plan_or_wait(ask)
         plan, target, timeout_s = entry
         left_s = timeout_s - ask.waited_s
         if self._wait and ask.length < target and left_s > SOONEST_S:
             return BatchPlan((), wait_s=left_s, wait_for=target)
         return plan
 
-    def _look(self, ask: WaitingQueue) -> tuple[BatchPlan, int, float]:
+    def _plan_or_wait(self, ask: WaitingQueue) -> tuple[BatchPlan, int, float]:
         """Return the plan if nothing is waited for; the batch to wait for, and for how long at most."""
         groups = self._groups[ask.application][ask.stage]
         loaded = [(group, k) for group in groups if (k := group.loaded(ask.rate))]
@@ -395,5 +395,5 @@ POLICY = ConfigurationPolicy(
         "search_s": SEARCH_S,
         **standing_settings(scale_s=1.0),
     },
-    look=ChartStyle("#cf7a10", "solid", "diamond"),
+    style=ChartStyle("#cf7a10", "solid", "diamond"),
 )

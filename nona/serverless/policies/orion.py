@@ -35,7 +35,7 @@ from nona.serverless.system import Application, ServerlessSystem
 State = tuple[int, ...]
 
 
-class Sized(NamedTuple):
+class SizedPlan(NamedTuple):
     """A plan: configurations, one per stage; its latency's percentile; US dollars a call; neighbours seen."""
 
     state: State
@@ -97,7 +97,7 @@ class SearchLimits:
     rounds: int = 10_000
     priority: str = "latency"
 
-    def over(self, steps: int) -> bool:
+    def out_of_time(self, steps: int) -> bool:
         """Return whether the time for one more neighbour has run out."""
         return (steps + 1) * self.step_s > self.cutoff_s * (1 + 1e-9)  # as many as fit, after rounding
 
@@ -116,7 +116,7 @@ def steps_up(system: ServerlessSystem, function: int) -> dict[int, tuple[int, ..
     return {n: tuple(m for d in range(3) if (m := above(row, d)) is not None) for n, row in rows.items()}
 
 
-def search(system: ServerlessSystem, model: LatencyModel, limits: SearchLimits) -> Sized:
+def search(system: ServerlessSystem, model: LatencyModel, limits: SearchLimits) -> SizedPlan:
     """Best first from every stage at the smallest configuration.
 
     The state with the best priority is taken up: if it keeps the SLO it is the plan, else every neighbour
@@ -139,7 +139,7 @@ class _Search:
         self._steps = 0
         self._best = self._evaluate(start)
 
-    def run(self) -> Sized:
+    def run(self) -> SizedPlan:
         """Take up states until one keeps the SLO, none is left, or a limit is reached."""
         for _ in range(self._limits.rounds):
             if not self._heap:
@@ -147,11 +147,11 @@ class _Search:
             first, second, state = heappop(self._heap)
             cost, latency_s = (first, second) if self._by_cost else (second, first)
             if latency_s <= self._slo_s:
-                return Sized(state, latency_s, cost, self._steps)
+                return SizedPlan(state, latency_s, cost, self._steps)
             if not self._expand(state):
                 break
         state = self._best[-1]
-        return Sized(state, self._model.latency_s(state), self._model.cost(state), self._steps)
+        return SizedPlan(state, self._model.latency_s(state), self._model.cost(state), self._steps)
 
     def _expand(self, state: State) -> bool:
         """Evaluate the neighbours not seen before; return whether there was time for all of them."""
@@ -160,7 +160,7 @@ class _Search:
                 neighbour = (*state[:s], larger, *state[s + 1 :])
                 if neighbour in self._seen:
                     continue
-                if self._limits.over(self._steps):
+                if self._limits.out_of_time(self._steps):
                     return False
                 self._seen.add(neighbour)
                 self._steps += 1
@@ -185,7 +185,7 @@ class OrionPlanner:
     place: Place | None = None
 
     def __init__(self, system: ServerlessSystem, aim: float, limits: SearchLimits) -> None:
-        self.sized: tuple[Sized, ...] = tuple(
+        self.sized: tuple[SizedPlan, ...] = tuple(
             search(system, LatencyModel(system, app, aim), limits) for app in system.applications
         )
         self._search_s = [min(f.steps * limits.step_s, limits.cutoff_s) for f in self.sized]
@@ -230,6 +230,6 @@ POLICY = ConfigurationPolicy(
         ),
         "rounds": PolicyOption(10_000, "Largest number of states expanded.", least=1, most=1_000_000),
     },
-    look=ChartStyle("#2b8fd6", "solid", "triangle-down"),
+    style=ChartStyle("#2b8fd6", "solid", "triangle-down"),
     by_length=True,
 )

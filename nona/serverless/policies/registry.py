@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nona.core.errors import SimulationError, instead
+from nona.core.errors import SimulationError, suggestion
 from nona.core.registry import Registry
 from nona.scenario.unknown import mapping, unknown_strategies
 from nona.serverless.functions import network_names
@@ -46,5 +46,5 @@ def unknown_names(data: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(network, str) and network not in network_names():
             yield (
                 f"serverless.functions.{name}.network: {network[:60]!r} is not a measured network; "
-                f"{instead(network, network_names())}."
+                f"{suggestion(network, network_names())}."
             )

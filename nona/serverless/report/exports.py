@@ -34,11 +34,11 @@ def call_table(runs: Runs, system: ServerlessSystem) -> pd.DataFrame:
     """
     import pandas as pd
 
-    frames = [_frame(name, r, system) for name, records in runs.items() for r in records]
+    frames = [_jobs_frame(name, r, system) for name, records in runs.items() for r in records]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-def _frame(policy: str, records: ServerlessRecords, system: ServerlessSystem) -> pd.DataFrame:
+def _jobs_frame(policy: str, records: ServerlessRecords, system: ServerlessSystem) -> pd.DataFrame:
     import pandas as pd
 
     calls = records.calls

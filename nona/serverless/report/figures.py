@@ -19,7 +19,7 @@ from nona.core.figures import (
     DASHED,
     PALETTE,
     QUIET,
-    Dot,
+    EstimateDot,
     add_line,
     add_points,
     dot_of,
@@ -76,11 +76,11 @@ def pareto_figure(outcomes: Mapping[str, ServerlessPolicyResult], oracle: Oracle
         add_line(chart, "oracle: lower bound of the cost", x, y, DASHED, hover, width=1.5)
     chart.update_xaxes(title=COST_AXIS)
     chart.update_yaxes(title="SLOs kept, %")
-    _frame(chart, outcomes, curve)
+    _draw_frame(chart, outcomes, curve)
     return chart
 
 
-def _frame(
+def _draw_frame(
     chart: go.Figure, outcomes: Mapping[str, ServerlessPolicyResult], curve: Sequence[tuple[float, float]]
 ) -> None:
     points = [
@@ -346,7 +346,7 @@ def _batches(chart: go.Figure, own: Sequence[DrawnBatch], name: str, colour: str
             insidetextanchor="middle",
             textangle=0,
             insidetextfont={"color": "#ffffff"},
-            customdata=[_told(r) for r, _, _ in part],
+            customdata=[_batch_hover(r) for r, _, _ in part],
             hovertemplate=(
                 "%{customdata[0]}: %{customdata[2]} on %{customdata[1]}<br>%{base:,.3~r} s, done at "
                 f"%{{customdata[3]:,.3~r}} s, %{{customdata[4]}}<extra>{text(name)}</extra>"
@@ -354,7 +354,7 @@ def _batches(chart: go.Figure, own: Sequence[DrawnBatch], name: str, colour: str
         )
 
 
-def _told(row: DrawnBatch) -> list[str | int | float]:
+def _batch_hover(row: DrawnBatch) -> list[str | int | float]:
     b = row.batch
     jobs = f"{b.jobs} jobs" if b.jobs else "no job"
     return [text(b.stage), text(b.configuration), jobs, row.to_s, "cold start" if b.cold else "warm"]
@@ -394,14 +394,14 @@ def under_ways(compared: WaysReport) -> dict[str, ServerlessPolicyResult]:
 NONE_COMPLETE = "no call completed"
 
 
-def hit_dots(outcomes: Mapping[str, ServerlessPolicyResult]) -> list[Dot]:
+def hit_dots(outcomes: Mapping[str, ServerlessPolicyResult]) -> list[EstimateDot]:
     """Plot the share of SLOs kept under each policy or way of sharing, in per cent."""
     return [
         dot_of(way_title(name), o.slo_hit_rate, 100, rate_text, NONE_COMPLETE) for name, o in outcomes.items()
     ]
 
 
-def cost_dots(outcomes: Mapping[str, ServerlessPolicyResult]) -> list[Dot]:
+def cost_dots(outcomes: Mapping[str, ServerlessPolicyResult]) -> list[EstimateDot]:
     """Plot the cost under each of them, in dollars for :data:`~nona.serverless.report.findings.PER` calls."""
     return [
         dot_of(way_title(name), o.cost_per_call_usd, PER, cost_text, NONE_COMPLETE)
@@ -409,32 +409,34 @@ def cost_dots(outcomes: Mapping[str, ServerlessPolicyResult]) -> list[Dot]:
     ]
 
 
-class _Way(NamedTuple):
+class _SharingOutcome(NamedTuple):
     name: str
-    of: ServerlessPolicyResult
+    result: ServerlessPolicyResult
 
 
-WAY_TABLE = Table[_Way](
+WAY_TABLE = Table[_SharingOutcome](
     "",
     (
         Column("sharing", lambda r: way_title(r.name)),
-        Column("state", lambda r: r.of.state),
-        Column("SLOs kept", lambda r: r.of.slo_hit_rate, KEPT, interval=True),
-        Column(f"$ per {PER:,} calls", lambda r: r.of.cost_per_call_usd, USD, "cost_per_call", interval=True),
-        Column(f"$ per {PER:,} hits", lambda r: r.of.cost_per_hit_usd.mean, USD, "cost_per_hit"),
-        Column("mean latency", lambda r: r.of.latency_s.mean, TIME),
-        Column("p95", lambda r: r.of.latency_s.p95, TIME),
-        Column("mean batch", lambda r: r.of.mean_batch),
-        Column("vGPUs held", lambda r: r.of.utilization.vgpu, WHOLE_SHARE),
-        Column("vGPUs stranded", lambda r: r.of.stranded_vgpus),
-        Column("rechecks", lambda r: r.of.rechecks),
+        Column("state", lambda r: r.result.state),
+        Column("SLOs kept", lambda r: r.result.slo_hit_rate, KEPT, interval=True),
+        Column(
+            f"$ per {PER:,} calls", lambda r: r.result.cost_per_call_usd, USD, "cost_per_call", interval=True
+        ),
+        Column(f"$ per {PER:,} hits", lambda r: r.result.cost_per_hit_usd.mean, USD, "cost_per_hit"),
+        Column("mean latency", lambda r: r.result.latency_s.mean, TIME),
+        Column("p95", lambda r: r.result.latency_s.p95, TIME),
+        Column("mean batch", lambda r: r.result.mean_batch),
+        Column("vGPUs held", lambda r: r.result.utilization.vgpu, WHOLE_SHARE),
+        Column("vGPUs stranded", lambda r: r.result.stranded_vgpus),
+        Column("rechecks", lambda r: r.result.rechecks),
     ),
 )
 
 
 def ways(outcomes: Mapping[str, ServerlessPolicyResult]) -> FilledTable:
     """Each way of sharing with its figures."""
-    return WAY_TABLE.fill(_Way(name, outcome) for name, outcome in outcomes.items())
+    return WAY_TABLE.fill(_SharingOutcome(name, outcome) for name, outcome in outcomes.items())
 
 
 def ways_title(ways: Mapping[str, ServerlessPolicyResult], policy: str) -> str:

@@ -15,7 +15,7 @@ from nona.core.tables import (
     MONEY,
     Column,
     FilledTable,
-    Kind,
+    NumberKind,
     Table,
     kept_text,
     mean_text,
@@ -56,7 +56,7 @@ def dollars(usd: float | None) -> str:
     return or_dash(usd, lambda amount: f"${format_number(PER * amount)}")
 
 
-USD = Kind(dollars, "_usd")
+USD = NumberKind(dollars, "_usd")
 
 
 def rate_text(rate: Estimate | None) -> str:
@@ -134,9 +134,10 @@ def pareto_title(
         alone = list(hits.values()).count(most) == 1
         lead = f"{best} keeps {'the most SLOs' if alone else 'as many SLOs as any'}, "
     lead += f"{rate[best]}{not_clear(not_apart)}, at {cost[best]} per {PER:,} calls"
+    not_steady = _overloaded_text(outcomes)
     if cheapest == best:
-        return f"{lead}, and none is shown to be cheaper{_over(outcomes)}"
-    return f"{lead}; {cheapest} is cheapest at {cost[cheapest]} and keeps {rate[cheapest]}{_over(outcomes)}"
+        return f"{lead}, and none is shown to be cheaper{not_steady}"
+    return f"{lead}; {cheapest} is cheapest at {cost[cheapest]} and keeps {rate[cheapest]}{not_steady}"
 
 
 def serverless_finding(report: ServerlessReport) -> Finding:
@@ -170,7 +171,7 @@ def _cheapest(names: Sequence[str], costs: Mapping[str, float]) -> str:
     return min(names, key=lambda n: costs.get(n, math.inf))
 
 
-def _over(outcomes: Mapping[str, ServerlessPolicyResult]) -> str:
+def _overloaded_text(outcomes: Mapping[str, ServerlessPolicyResult]) -> str:
     over = overloaded(outcomes)
     return f"; {join_words(over)} {verb(over, 'is', 'are')} overloaded" if over else ""
 

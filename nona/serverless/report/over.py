@@ -13,7 +13,7 @@ from nona.core.tables import (
     WHOLE_SHARE,
     Column,
     FilledTable,
-    Kind,
+    NumberKind,
     Table,
     share_text,
     time_text,
@@ -109,24 +109,26 @@ def knees(report: OverReport) -> FilledTable:
 
 class _Point(NamedTuple):
     policy: str
-    at: OverPoint
+    point: OverPoint
 
 
 def over_points(report: OverReport) -> FilledTable:
     """Every simulated point, for pages and files."""
     columns: tuple[Column[_Point], ...] = (
         Column("policy", lambda r: r.policy),
-        Column(report.label.lower(), lambda r: r.at.value, Kind(partial(over_value, report)), report.key),
-        Column("SLOs kept", lambda r: r.at.slo_hit_rate, KEPT, "slo_hit_rate", interval=True),
-        Column("calls in time per s", lambda r: r.at.goodput_per_s, key="goodput_per_s", interval=True),
-        Column(f"$ per {PER:,}", lambda r: r.at.cost_per_call_usd, USD, "cost_per_call", interval=True),
-        Column(f"$ per {PER:,} hits", lambda r: r.at.cost_per_hit_usd, USD, "cost_per_hit", interval=True),
-        Column("vCPUs", lambda r: r.at.utilization.vcpu, WHOLE_SHARE, "vcpu_utilization"),
-        Column("vGPUs", lambda r: r.at.utilization.vgpu, WHOLE_SHARE, "vgpu_utilization"),
-        Column("cold starts", lambda r: r.at.cold_start_rate, SHARE, "cold_start_rate"),
-        Column("runs", lambda r: r.at.replications, COUNT, "replications"),
-        Column("target", lambda r: _VERDICTS[r.at.verdict], key="verdict"),
-        Column("state", lambda r: r.at.state),
+        Column(
+            report.label.lower(), lambda r: r.point.value, NumberKind(partial(over_value, report)), report.key
+        ),
+        Column("SLOs kept", lambda r: r.point.slo_hit_rate, KEPT, "slo_hit_rate", interval=True),
+        Column("calls in time per s", lambda r: r.point.goodput_per_s, key="goodput_per_s", interval=True),
+        Column(f"$ per {PER:,}", lambda r: r.point.cost_per_call_usd, USD, "cost_per_call", interval=True),
+        Column(f"$ per {PER:,} hits", lambda r: r.point.cost_per_hit_usd, USD, "cost_per_hit", interval=True),
+        Column("vCPUs", lambda r: r.point.utilization.vcpu, WHOLE_SHARE, "vcpu_utilization"),
+        Column("vGPUs", lambda r: r.point.utilization.vgpu, WHOLE_SHARE, "vgpu_utilization"),
+        Column("cold starts", lambda r: r.point.cold_start_rate, SHARE, "cold_start_rate"),
+        Column("runs", lambda r: r.point.replications, COUNT, "replications"),
+        Column("target", lambda r: _VERDICTS[r.point.verdict], key="verdict"),
+        Column("state", lambda r: r.point.state),
     )
     return Table("", columns).fill(_Point(name, p) for name, of in report.policies.items() for p in of.points)
 

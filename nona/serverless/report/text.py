@@ -60,11 +60,11 @@ class PolicyTable(Generic[R]):
 
     title: str
     table: Table[R]
-    of: Callable[[serverless.ServerlessPolicyResult], R | None]
+    part: Callable[[serverless.ServerlessPolicyResult], R | None]
 
     def filled(self, policies: Mapping[str, serverless.ServerlessPolicyResult]) -> FilledTable:
         """Its rows, none where no policy has it."""
-        parts = ((name, self.of(policy)) for name, policy in policies.items())
+        parts = ((name, self.part(policy)) for name, policy in policies.items())
         return self.table.fill({name: part for name, part in parts if part is not None})
 
 
@@ -174,22 +174,22 @@ def _use_lines(policies: Mapping[str, serverless.ServerlessPolicyResult]) -> Ite
             yield ""
 
 
-class _Under(NamedTuple):
+class _PolicyRow(NamedTuple):
     sharing: str
     policy: str
     outcome: serverless.ServerlessPolicyResult
 
 
-def _under(column: Column[serverless.ServerlessPolicyResult]) -> Column[_Under]:
+def _policy_column(column: Column[serverless.ServerlessPolicyResult]) -> Column[_PolicyRow]:
     return Column(column.heading, lambda r: column.value_of(r.outcome), column.kind)
 
 
-SHARING = Table[_Under](
+SHARING = Table[_PolicyRow](
     "",
     (
         Column("sharing", lambda r: r.sharing),
         Column("policy", lambda r: r.policy),
-        *map(_under, CALLS.columns),
+        *map(_policy_column, CALLS.columns),
     ),
 )
 
@@ -197,7 +197,7 @@ SHARING = Table[_Under](
 def sharing_text(report: serverless.SharingReport) -> str:
     """Return the same workload under several ways of sharing, side by side."""
     rows = (
-        _Under(mode, policy, outcome)
+        _PolicyRow(mode, policy, outcome)
         for mode, of in report.sharing.items()
         for policy, outcome in of.policies.items()
     )

@@ -18,10 +18,10 @@ from nona.core.errors import SimulationError
 EDGE = 1e-8
 
 
-def up(value: float) -> int:
+def rounded_up(value: float) -> int:
     """⌈value − 1e-8⌉, so that rounding errors of a division do not add one.
 
-    >>> up(3.0000000001), up(3.1)
+    >>> rounded_up(3.0000000001), rounded_up(3.1)
     (3, 4)
     """
     return math.ceil(value - EDGE)
@@ -63,11 +63,11 @@ class BatchSizes:
 
         Source: Qiao et al., Pollux, OSDI 2021, public simulator.
         """
-        local = up(batch / gpus)
-        extra = up(local / self.most_local) - 1
+        local = rounded_up(batch / gpus)
+        extra = rounded_up(local / self.most_local) - 1
         if gpus == 1 and (always_extra or batch > self.least):
             extra = max(1, extra)
-        part = up(local / (extra + 1))
+        part = rounded_up(local / (extra + 1))
         return Split(min(part, self.most // (gpus * (extra + 1))), extra)
 
 
@@ -115,13 +115,13 @@ class StepTimesOfApplication:
     application: str
     placements: Mapping[Counts, MeasuredTimes]
     scalability: Floats
-    _known: dict[tuple[Counts, int], StepTime] = field(default_factory=dict, repr=False)
+    _step_times: dict[tuple[Counts, int], StepTime] = field(default_factory=dict, repr=False)
 
-    def at(self, counts: Counts, local: int) -> StepTime:
+    def step_time(self, counts: Counts, local: int) -> StepTime:
         """Return the time of a step on a placement."""
         key = (_canonical(counts), local)
-        if (step_time := self._known.get(key)) is None:
-            step_time = self._known[key] = self._interpolated(*key)
+        if (step_time := self._step_times.get(key)) is None:
+            step_time = self._step_times[key] = self._interpolated(*key)
         return step_time
 
     def _interpolated(self, counts: Counts, local: int) -> StepTime:
@@ -132,7 +132,7 @@ class StepTimesOfApplication:
         else:
             point = [[min(len(counts), MOST_NODES), sum(counts), local]]
             try:
-                step, sync = (float(value) for value in self._between(point)[0])
+                step, sync = (float(value) for value in self._interpolator(point)[0])
             except scipy.spatial.QhullError:  # all measurements lie on a plane, e.g. on one node
                 step = sync = np.nan
             inside = not (np.isnan(step) or np.isnan(sync))
@@ -154,7 +154,7 @@ class StepTimesOfApplication:
         )
 
     @cached_property
-    def _between(self) -> scipy.interpolate.LinearNDInterpolator:
+    def _interpolator(self) -> scipy.interpolate.LinearNDInterpolator:
         sums: dict[tuple[int, int, int], list[Floats]] = {}
         for counts, measured in self.placements.items():
             for local, times in zip(measured.local, measured.times_s, strict=True):
@@ -218,8 +218,8 @@ class TrainingApplication:
         """Return an epoch's noise, linear in the batch size between the two measured ones beside it."""
         key = (batch, epoch)
         if (noise := self._noise.get(key)) is None:
-            square = self._along(batch, self.square[:, epoch])
-            noise = self._noise[key] = Noise(square, self._along(batch, self.variance[:, epoch]))
+            square = self._interpolated_value(batch, self.square[:, epoch])
+            noise = self._noise[key] = Noise(square, self._interpolated_value(batch, self.variance[:, epoch]))
         return noise
 
     def remaining_iterations(self, batch: int, epoch: int) -> float:
@@ -230,21 +230,21 @@ class TrainingApplication:
         if epoch >= self.epochs - 1:
             return 1.0
         rows = self.iterations[:, [epoch, -1]].T
-        return self._along(batch, rows[1]) - self._along(batch, rows[0])
+        return self._interpolated_value(batch, rows[1]) - self._interpolated_value(batch, rows[0])
 
     def epoch_iterations(self, batch: int) -> float:
         """Return iterations of an epoch, as many as the first one had."""
-        return self._along(batch, self.iterations[:, 0])
+        return self._interpolated_value(batch, self.iterations[:, 0])
 
     def errors(self, batch: int, epochs: int) -> list[float] | None:
         """At the end of each of the first ``epochs``, linear in the batch size; ``None``: not measured."""
         if self.error is None:
             return None
-        return [self._along(batch, self.error[:, epoch]) for epoch in range(epochs)]
+        return [self._interpolated_value(batch, self.error[:, epoch]) for epoch in range(epochs)]
 
     def step(self, counts: Counts, split: Split) -> tuple[float, StepTime]:
         """Seconds of a step with its extra ones, step + a·(step − sync), and the time without them."""
-        time = self.times.at(counts, split.local)
+        time = self.times.step_time(counts, split.local)
         return time.step_s + split.extra * (time.step_s - time.sync_s), time
 
     def rate(self, counts: Counts, split: Split, epoch: int) -> float:
@@ -257,7 +257,7 @@ class TrainingApplication:
         """Return the most GPUs for a batch: ⌊B / b_min⌋, or the application's own bound."""
         return self.most_gpus or max(1, batch // self.batches.least_local)
 
-    def _along(self, batch: int, values: Floats) -> float:
+    def _interpolated_value(self, batch: int, values: Floats) -> float:
         if len(self._sizes) == 1:
             return float(values[0])
         right = min(max(bisect.bisect_left(self._sizes, batch), 1), len(self._sizes) - 1)

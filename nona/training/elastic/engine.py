@@ -15,7 +15,14 @@ from nona.core.options import Options
 from nona.core.random_streams import RandomStreams
 from nona.training.elastic import system as elastic_system
 from nona.training.elastic.applications import Counts, Split, StepTime
-from nona.training.elastic.policy import Active, Agent, ElasticPolicy, ElasticTraffic, GpuCounts, TickQuestion
+from nona.training.elastic.policy import (
+    ActiveJob,
+    BatchAgent,
+    ElasticPolicy,
+    ElasticTraffic,
+    GpuCounts,
+    TickQuestion,
+)
 from nona.training.elastic.records import ElasticRecords, GpuChange, TickRows
 
 
@@ -24,11 +31,13 @@ class Balancer:
     """Balance of the link's senders in one run."""
 
     link: elastic_system.CoreLink
-    _senders: tuple[elastic_system.Sender, ...] | None = None
+    _senders: tuple[elastic_system.SendingJob, ...] | None = None
     _link_s: tuple[float, ...] = ()
     _used: tuple[float, ...] = ()
 
-    def spread(self, senders: Mapping[int, elastic_system.Sender]) -> tuple[dict[int, float], ElasticTraffic]:
+    def spread(
+        self, senders: Mapping[int, elastic_system.SendingJob]
+    ) -> tuple[dict[int, float], ElasticTraffic]:
         """Seconds of an all-reduce by job, and the traffic that a policy of view N4 sees."""
         chosen = tuple(senders.values())
         if chosen != self._senders:
@@ -51,8 +60,8 @@ class JobState:
     """
 
     job: elastic_system.ElasticJob
-    agent: Agent
-    given: elastic_system.Given = ()
+    agent: BatchAgent
+    given: elastic_system.NodeShares = ()
     counts: Counts = ()
     split: Split = NO_SPLIT
     delay_s: float = 0.0
@@ -70,7 +79,7 @@ class JobState:
         """Completed share of the job's progress."""
         return self.progress / self.job.application.ends[-1]
 
-    def give(self, given: elastic_system.Given, restart_s: float) -> None:
+    def give(self, given: elastic_system.NodeShares, restart_s: float) -> None:
         """Give the job other GPUs; a change pauses it for ``restart_s`` seconds."""
         if given == self.given:
             return
@@ -114,13 +123,13 @@ class JobState:
             self.split = self.agent.split(self.counts)
         self.gpu_s += gpus * (seconds - left)
 
-    def sender(self) -> elastic_system.Sender | None:
+    def sender(self) -> elastic_system.SendingJob | None:
         """Return the job's load on the link in each step; ``None`` on one node."""
         if len(self.counts) < 2 or self.job.application.parameters is None:
             return None
         seconds, time = self.job.application.step(self.counts, self.split)
         nodes = len(self.counts)
-        return elastic_system.Sender(
+        return elastic_system.SendingJob(
             nodes, elastic_system.ring_bytes(self.job.application.parameters, nodes), seconds, time.sync_s
         )
 
@@ -155,7 +164,7 @@ class ElasticProgress:
     running: int
     waiting: int
     mean_jct_s: float
-    given: Mapping[int, elastic_system.Given]
+    given: Mapping[int, elastic_system.NodeShares]
     jobs: int
     work: float
     piece: int = 0
@@ -220,7 +229,7 @@ class _Run:
             self._advance()
             self._admit()
             if self.active:
-                self._ask()
+                self._plan_tick()
             running = sum(bool(self.jobs[n].given) for n in self.active)
             self.ticks.append((self.now_s, running, len(self.active) - running))
             self._report()
@@ -279,8 +288,8 @@ class _Run:
             self.active.append(self.came)
             self.came += 1
 
-    def _ask(self) -> None:
-        seen = tuple(self._seen(n) for n in self.active)
+    def _plan_tick(self) -> None:
+        seen = tuple(self._observed(n) for n in self.active)
         traffic = self.traffic if self.policy.network_view == "N4" else None
         answer = self.planner.plan(TickQuestion(self.now_s, seen, traffic))
         self._refuse_twice(answer)
@@ -289,13 +298,13 @@ class _Run:
             if given != self.jobs[n].given:
                 self._give(n, given, answer.values.get(n), answer.facts_of(n))
 
-    def _seen(self, n: int) -> Active:
+    def _observed(self, n: int) -> ActiveJob:
         s = self.jobs[n]
         restarts = max(s.starts - 1, 0)
-        return Active(n, s.job, s.epoch, s.given, s.gpu_s, restarts, self.now_s - s.job.arrival_s)
+        return ActiveJob(n, s.job, s.epoch, s.given, s.gpu_s, restarts, self.now_s - s.job.arrival_s)
 
     def _give(
-        self, n: int, given: elastic_system.Given, value: float | None, facts: Mapping[str, float]
+        self, n: int, given: elastic_system.NodeShares, value: float | None, facts: Mapping[str, float]
     ) -> None:
         self.jobs[n].give(given, float(self.system.restart_s))
         self.changes.append(GpuChange(self.now_s, n, given, value, facts))

@@ -46,7 +46,7 @@ class Gandiva(policy.ElasticPlanner):
     _trains_s: dict[int, float] = field(default_factory=dict)
     _agents: dict[int, Timing] = field(default_factory=dict)
 
-    def agent(self, job: ElasticJob, number: int) -> policy.Agent:
+    def agent(self, job: ElasticJob, number: int) -> policy.BatchAgent:
         """Return the agent that times a job's steps."""
         agent = self._agents[number] = Timing(job)
         return agent
@@ -58,7 +58,7 @@ class Gandiva(policy.ElasticPlanner):
             trained = bool(active.given) and not self._pauses(active.number, question.time_s)
             self._ticks[active.number] = self._ticks.get(active.number, 0) + trained
         wanted = policy.first_fit(
-            cluster, sorted(question.jobs, key=lambda active: self._turn(active, question.time_s))
+            cluster, sorted(question.jobs, key=lambda active: self._order_key(active, question.time_s))
         )
         if self.grow and len(wanted) == len(question.jobs):
             self._grow(question, wanted)
@@ -72,7 +72,7 @@ class Gandiva(policy.ElasticPlanner):
     def _pauses(self, number: int, now_s: float) -> bool:
         return now_s <= self._trains_s.get(number, -1.0)
 
-    def _turn(self, active: policy.Active, now_s: float) -> tuple[bool, int]:
+    def _order_key(self, active: policy.ActiveJob, now_s: float) -> tuple[bool, int]:
         had, part = divmod(self._ticks[active.number], self.slice_ticks)
         within = part or self._pauses(active.number, now_s)
         return not (active.given and within), had
@@ -107,6 +107,6 @@ POLICY = policy.ElasticPolicy(
         ),
     },
     network_view="N2",
-    look=ChartStyle("#d0588f", "longdash", "cross"),
+    style=ChartStyle("#d0588f", "longdash", "cross"),
     value="slices had",
 )

@@ -27,10 +27,10 @@ EDGE_S = 1e-6
 
 
 @dataclass(frozen=True)
-class _Alone:
+class _IsolatedRates:
     """(M, 1) steps per second of each job on the GPUs that it asks for."""
 
-    alone: Floats
+    isolated_rates: Floats
 
     def pair(self, a: int, b: int) -> Floats:
         return np.zeros((1, 2))
@@ -47,7 +47,7 @@ class Gavel(policy.ElasticPlanner):
     rates: Floats
     ledger: Ledger
     _next_s: float = 0.0
-    _asked_s: float | None = None
+    _solved_s: float | None = None
     _present: frozenset[int] = frozenset()
     _dirty: bool = False
     _isolated_s: dict[int, float] = field(default_factory=dict)
@@ -60,8 +60,10 @@ class Gavel(policy.ElasticPlanner):
             return policy.GpuCounts({active.number: active.given for active in question.jobs}, {})
         self._next_s = question.time_s + self.round_s
         self._follow(question)
-        if self._dirty and (self._asked_s is None or question.time_s - self._asked_s >= self.gap_s - EDGE_S):
-            self._ask(question)
+        if self._dirty and (
+            self._solved_s is None or question.time_s - self._solved_s >= self.gap_s - EDGE_S
+        ):
+            self._solve(question)
         chosen = select(self.ledger, self.ledger.priorities(), [self.system.cluster.size], [0])
         runs = [self.ledger.rows[c.row][0] for c in chosen]
         shares = (float(share) for share in self.ledger.shares[:, 0])
@@ -81,15 +83,15 @@ class Gavel(policy.ElasticPlanner):
         self._dirty |= bool(gone or came)
         self._present = present
 
-    def _ask(self, question: policy.TickQuestion) -> None:
+    def _solve(self, question: policy.TickQuestion) -> None:
         problem = self._problem(question.jobs)
         answer = POLICIES[self.name].prepare({})(problem)
         numbers = [active.number for active in question.jobs]
-        since = 0.0 if self._asked_s is None else question.time_s - self._asked_s
+        since = 0.0 if self._solved_s is None else question.time_s - self._solved_s
         self.ledger.reset((tuple(numbers[i] for i in row) for row in answer.rows), answer.shares, since)
-        self._asked_s, self._dirty = question.time_s, False
+        self._solved_s, self._dirty = question.time_s, False
 
-    def _problem(self, jobs: Sequence[policy.Active]) -> AllocationProblem:
+    def _problem(self, jobs: Sequence[policy.ActiveJob]) -> AllocationProblem:
         numbers = [active.number for active in jobs]
         rates = self.rates[numbers]
         left = np.array([_left(active) for active in jobs])
@@ -123,7 +125,7 @@ class Gavel(policy.ElasticPlanner):
                 self._isolated_s[n] = self._isolated_s.get(n, 0.0) + done / self._equal[n]
 
 
-def _left(active: policy.Active) -> float:
+def _left(active: policy.ActiveJob) -> float:
     return active.job.application.remaining_iterations(active.job.batch, active.epoch)
 
 
@@ -139,7 +141,7 @@ def _build(system: ElasticSystem, options: Mapping[str, Any], _: np.random.Gener
         )
     rates = np.array([[1.0 / policy.step_alone_s(system.cluster, job)] for job in system.jobs])
     workers = np.array([job.gpus for job in system.jobs])
-    ledger = Ledger(_Alone(rates), workers, round_s)
+    ledger = Ledger(_IsolatedRates(rates), workers, round_s)
     return Gavel(system, options["policy"], round_s, options["reallocation_s"], rates, ledger)
 
 
@@ -157,6 +159,6 @@ POLICY = policy.ElasticPolicy(
         "reallocation_s": PolicyOption(1920.0, "least time between two answers of the policy"),
     },
     network_view="N0",
-    look=ChartStyle("#1f6fd0", "dot", "square-x"),
+    style=ChartStyle("#1f6fd0", "dot", "square-x"),
     value="share of time",
 )

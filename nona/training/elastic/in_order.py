@@ -46,7 +46,7 @@ FIFO = policy.ElasticPolicy(
     adaptation="",
     build=lambda system, _, __: Fifo(system),
     network_view="N0",
-    look=ChartStyle("#8390a6", "longdashdot", "square"),
+    style=ChartStyle("#8390a6", "longdashdot", "square"),
 )
 
 SJF = policy.ElasticPolicy(
@@ -57,6 +57,6 @@ SJF = policy.ElasticPolicy(
     adaptation="Remaining times are known: true step times and remaining iterations, by whole epochs.",
     build=lambda system, _, __: Sjf(system),
     network_view="N0",
-    look=ChartStyle("#3f8fd6", "solid", "diamond"),
+    style=ChartStyle("#3f8fd6", "solid", "diamond"),
     value="seconds left",
 )

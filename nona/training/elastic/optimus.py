@@ -17,8 +17,8 @@ from nona.core.options import PolicyOption
 from nona.core.registry import ChartStyle
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime, TrainingApplication
 from nona.training.elastic.policy import (
-    Active,
-    Agent,
+    ActiveJob,
+    BatchAgent,
     ElasticPlanner,
     ElasticPolicy,
     ElasticTraffic,
@@ -44,7 +44,7 @@ class LossCurve(NamedTuple):
     beta1: float
     beta2: float
 
-    def at(self, epoch: float) -> float:
+    def loss(self, epoch: float) -> float:
         """Return the loss at an epoch."""
         return 1.0 / (self.beta0 * epoch + self.beta1) + self.beta2
 
@@ -137,7 +137,7 @@ TRIED = (1, 2, 4, 8, 16)
 class Estimates(ABC):
     """Estimates of all jobs of a run."""
 
-    def agent(self, job: ElasticJob, number: int) -> Agent:
+    def agent(self, job: ElasticJob, number: int) -> BatchAgent:
         """Return the agent that runs a job at its user's batch size."""
         return FixedBatch(job)
 
@@ -145,11 +145,11 @@ class Estimates(ABC):
         """Take the present state of the link into account; does nothing by default."""
 
     @abstractmethod
-    def left(self, active: Active) -> float:
+    def left(self, active: ActiveJob) -> float:
         """Return iterations left."""
 
     @abstractmethod
-    def step_s(self, active: Active, gpus: int) -> float:
+    def step_s(self, active: ActiveJob, gpus: int) -> float:
         """θ(r): seconds of a step on as few nodes as possible."""
 
 
@@ -163,11 +163,11 @@ class TrueEstimates(Estimates):
     cluster: ElasticCluster
     _seconds: dict[tuple[str, int], list[float]] = field(default_factory=dict)
 
-    def left(self, active: Active) -> float:
+    def left(self, active: ActiveJob) -> float:
         """Return the job's true number of remaining iterations."""
         return active.job.application.remaining_iterations(active.job.batch, active.epoch)
 
-    def step_s(self, active: Active, gpus: int) -> float:
+    def step_s(self, active: ActiveJob, gpus: int) -> float:
         """Return the true seconds of a step on ``gpus`` GPUs."""
         application, batch = active.job.application, active.job.batch
         times_s = self._seconds.setdefault((application.name, batch), [])
@@ -213,7 +213,7 @@ class Measuring(FixedBatch):
 
 
 @dataclass
-class Fitted(Estimates):
+class FittedEstimates(Estimates):
     """Step times by non-negative least squares, remaining epochs by the curve of the errors."""
 
     cluster: ElasticCluster
@@ -221,7 +221,7 @@ class Fitted(Estimates):
     _agents: dict[int, Measuring] = field(default_factory=dict)
     _left: dict[tuple[int, int], float] = field(default_factory=dict)
 
-    def agent(self, job: ElasticJob, number: int) -> Agent:
+    def agent(self, job: ElasticJob, number: int) -> BatchAgent:
         """Return the agent that fits a job's loss and step times to its measurements."""
         if job.application.error is None:
             raise SimulationError(
@@ -231,7 +231,7 @@ class Fitted(Estimates):
         agent = self._agents[number] = Measuring(job, self.cluster)
         return agent
 
-    def left(self, active: Active) -> float:
+    def left(self, active: ActiveJob) -> float:
         """Forecast at the end of each epoch."""
         key = (active.number, active.epoch)
         if key not in self._left:
@@ -241,7 +241,7 @@ class Fitted(Estimates):
             self._left[key] = epochs * application.epoch_iterations(batch)
         return self._left[key]
 
-    def step_s(self, active: Active, gpus: int) -> float:
+    def step_s(self, active: ActiveJob, gpus: int) -> float:
         """Return the fitted seconds of a step on ``gpus`` GPUs."""
         return self._agents[active.number].step_s(gpus)
 
@@ -262,7 +262,7 @@ class Optimus(ElasticPlanner):
     ahead: bool = False
     _next_s: float = 0.0
 
-    def agent(self, job: ElasticJob, number: int) -> Agent:
+    def agent(self, job: ElasticJob, number: int) -> BatchAgent:
         """Return the agent of a job."""
         return self.estimates.agent(job, number)
 
@@ -302,7 +302,7 @@ class Optimus(ElasticPlanner):
         placed = (pack if self.compact else place)(cluster, jobs, wanted)
         return GpuCounts(placed, of_jobs(jobs, more), facts)
 
-    def _gain(self, active: Active, gpus: int, left: float, free: int) -> float:
+    def _gain(self, active: ActiveJob, gpus: int, left: float, free: int) -> float:
         """Seconds that one more GPU saves: (θ(r) − θ(r+1)) · remaining iterations."""
         most = active.job.application.most_at(active.job.batch)
         if self.most_nodes:
@@ -314,7 +314,7 @@ class Optimus(ElasticPlanner):
             reach = min(self.system.cluster.gpus, free, most - gpus)
         return max((now_s - self.estimates.step_s(active, gpus + k)) * left / k for k in range(1, reach + 1))
 
-    def _best(self, active: Active, most: int) -> int:
+    def _best(self, active: ActiveJob, most: int) -> int:
         return min(range(1, most + 1), key=lambda gpus: self.estimates.step_s(active, gpus), default=0)
 
 
@@ -328,7 +328,7 @@ EVERY_TICKS = PolicyOption(
 
 def _build(system: ElasticSystem, options: Mapping[str, Any], _: np.random.Generator) -> Optimus:
     fitted, threshold, every, most, compact = options.values()
-    estimates = Fitted(system.cluster, threshold) if fitted else TrueEstimates(system.cluster)
+    estimates = FittedEstimates(system.cluster, threshold) if fitted else TrueEstimates(system.cluster)
     return Optimus(system, estimates, every, most, compact)
 
 
@@ -361,13 +361,13 @@ POLICY = ElasticPolicy(
         ),
     },
     network_view="N2",
-    look=ChartStyle("#c9713a", "dash", "triangle-up"),
+    style=ChartStyle("#c9713a", "dash", "triangle-up"),
     value="seconds that one more GPU would save",
 )
 
 
 @dataclass
-class Linked(TrueEstimates):
+class LinkEstimates(TrueEstimates):
     """Known step times, longer by the link's part beyond the measured synchronising.
 
     The background and the present load of other jobs are known too. Without a link it is ``Known``.
@@ -381,14 +381,14 @@ class Linked(TrueEstimates):
         self.traffic = traffic
         self._link_s.clear()
 
-    def step_s(self, active: Active, gpus: int) -> float:
+    def step_s(self, active: ActiveJob, gpus: int) -> float:
         """θ(r) with the link as it is now."""
         key = (active.number, gpus)
         if key not in self._link_s:
             self._link_s[key] = self._more(active, gpus)
         return super().step_s(active, gpus) + self._link_s[key]
 
-    def _more(self, active: Active, gpus: int) -> float:
+    def _more(self, active: ActiveJob, gpus: int) -> float:
         application, seen = active.job.application, self.traffic
         counts = compact(self.cluster, gpus)
         if seen is None or len(counts) < 2 or application.parameters is None:
@@ -402,7 +402,7 @@ class Linked(TrueEstimates):
 
 
 def _linked(system: ElasticSystem, options: Mapping[str, Any], _: np.random.Generator) -> Optimus:
-    return Optimus(system, Linked(system.cluster), options["every_ticks"], compact=True, ahead=True)
+    return Optimus(system, LinkEstimates(system.cluster), options["every_ticks"], compact=True, ahead=True)
 
 
 LINKED = ElasticPolicy(
@@ -415,6 +415,6 @@ LINKED = ElasticPolicy(
     build=_linked,
     settings={"every_ticks": EVERY_TICKS},
     network_view="N4",
-    look=ChartStyle("#b8860b", "solid", "triangle-right"),
+    style=ChartStyle("#b8860b", "solid", "triangle-right"),
     value="seconds that one more GPU would save",
 )

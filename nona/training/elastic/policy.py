@@ -17,14 +17,14 @@ from nona.training.elastic.system import (
     ElasticCluster,
     ElasticJob,
     ElasticSystem,
-    Given,
     NodeShare,
+    NodeShares,
     size_of,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Active:
+class ActiveJob:
     """A job that came and is not complete, as a policy sees it.
 
     ``epoch`` from 0; ``given`` its GPUs now; ``gpu_s`` GPU-seconds that it had; ``restarts`` after its first
@@ -34,7 +34,7 @@ class Active:
     number: int
     job: ElasticJob
     epoch: int
-    given: Given
+    given: NodeShares
     gpu_s: float
     restarts: int
     age_s: float
@@ -57,11 +57,11 @@ class TickQuestion:
     """
 
     time_s: float
-    jobs: tuple[Active, ...]
+    jobs: tuple[ActiveJob, ...]
     traffic: ElasticTraffic | None = None
 
 
-def of_jobs(jobs: Iterable[Active], values: Iterable[float]) -> dict[int, float]:
+def of_jobs(jobs: Iterable[ActiveJob], values: Iterable[float]) -> dict[int, float]:
     """Values in the order of jobs, by the jobs' numbers."""
     return {active.number: float(value) for active, value in zip(jobs, values, strict=True)}
 
@@ -73,7 +73,7 @@ class GpuCounts:
     ``facts``: what else the policy knew of jobs: what a figure is → job → figure.
     """
 
-    given: Mapping[int, Given]
+    given: Mapping[int, NodeShares]
     values: Mapping[int, float]
     facts: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
@@ -82,7 +82,7 @@ class GpuCounts:
         return {what: of[job] for what, of in self.facts.items() if job in of}
 
 
-class Agent(Protocol):
+class BatchAgent(Protocol):
     """Chooses the batch size of one job, and sees its measurements."""
 
     def split(self, counts: Counts) -> Split:
@@ -95,7 +95,7 @@ class Agent(Protocol):
 class ElasticPlanner(ABC):
     """A policy in one run; may remember what it was asked before."""
 
-    def agent(self, job: ElasticJob, number: int) -> Agent:
+    def agent(self, job: ElasticJob, number: int) -> BatchAgent:
         """Return the agent that chooses the job's batch size; usually its user's."""
         return FixedBatch(job)
 
@@ -150,7 +150,9 @@ def compact(cluster: ElasticCluster, gpus: int) -> Counts:
     return (cluster.gpus,) * full + ((rest,) if rest else ())
 
 
-def first_fit(cluster: ElasticCluster, jobs: Iterable[Active], *, blocking: bool = False) -> dict[int, int]:
+def first_fit(
+    cluster: ElasticCluster, jobs: Iterable[ActiveJob], *, blocking: bool = False
+) -> dict[int, int]:
     """Return the GPUs that jobs ask for, in order, as long as they are free; others get none.
 
     ``blocking``: whether nobody comes after the first one that does not fit.
@@ -165,7 +167,9 @@ def first_fit(cluster: ElasticCluster, jobs: Iterable[Active], *, blocking: bool
     return wanted
 
 
-def place(cluster: ElasticCluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -> dict[int, Given]:
+def place(
+    cluster: ElasticCluster, jobs: Iterable[ActiveJob], wanted: Mapping[int, int]
+) -> dict[int, NodeShares]:
     """Jobs with an unchanged number keep their GPUs; others take the freest nodes.
 
     In the order of ``wanted``, a job takes as many GPUs as it needs and are free from the node with most free
@@ -178,8 +182,8 @@ def place(cluster: ElasticCluster, jobs: Iterable[Active], wanted: Mapping[int, 
 
 
 def _kept(
-    cluster: ElasticCluster, jobs: Iterable[Active], wanted: Mapping[int, int]
-) -> tuple[list[int], dict[int, Given]]:
+    cluster: ElasticCluster, jobs: Iterable[ActiveJob], wanted: Mapping[int, int]
+) -> tuple[list[int], dict[int, NodeShares]]:
     """Free GPUs of each node, and the GPUs of jobs whose number is unchanged."""
     free, had = [cluster.gpus] * cluster.nodes, {job.number: job.given for job in jobs}
     kept = {n: had[n] for n, count in wanted.items() if count and size_of(had.get(n, ())) == count}
@@ -188,7 +192,7 @@ def _kept(
     return free, kept
 
 
-def _taken(free: list[int], count: int, tight: bool = False) -> Given:
+def _taken(free: list[int], count: int, tight: bool = False) -> NodeShares:
     """From the freest nodes; ``tight``: from the node with fewest that are enough, if there is one."""
     shares: list[NodeShare] = []
     while count:
@@ -201,7 +205,9 @@ def _taken(free: list[int], count: int, tight: bool = False) -> Given:
     return tuple(shares)
 
 
-def pack(cluster: ElasticCluster, jobs: Iterable[Active], wanted: Mapping[int, int]) -> dict[int, Given]:
+def pack(
+    cluster: ElasticCluster, jobs: Iterable[ActiveJob], wanted: Mapping[int, int]
+) -> dict[int, NodeShares]:
     """Place each job on as few nodes as there is room for, and move jobs to fewer nodes.
 
     Jobs with an unchanged number keep their GPUs. The others, most GPUs first, take the node with the fewest
@@ -225,7 +231,7 @@ def pack(cluster: ElasticCluster, jobs: Iterable[Active], wanted: Mapping[int, i
     return {n: by_job[n] for n in wanted if n in by_job}
 
 
-def _change(free: list[int], given: Given, sign: int) -> None:
+def _change(free: list[int], given: NodeShares, sign: int) -> None:
     for node, gpus in given:
         free[node] += sign * gpus
 

@@ -14,15 +14,15 @@ from nona.core.options import PolicyOption
 from nona.core.registry import ChartStyle
 from nona.training.elastic.applications import Counts, Noise, Split, StepTime
 from nona.training.elastic.policy import (
-    Active,
-    Agent,
+    ActiveJob,
+    BatchAgent,
     ElasticPlanner,
     ElasticPolicy,
     GpuCounts,
     TickQuestion,
     of_jobs,
 )
-from nona.training.elastic.system import ElasticJob, ElasticSystem, Given, NodeShare
+from nona.training.elastic.system import ElasticJob, ElasticSystem, NodeShare, NodeShares
 
 if TYPE_CHECKING:
     from nona.training.elastic.pollux_search import ElasticJobs, Matrix, SearchSize
@@ -39,7 +39,7 @@ class TunedBatch:
     node: int
     size: int
     largest: int = 0
-    _seen: dict[tuple[int, int, int], StepTime] = field(default_factory=dict)
+    _measured: dict[tuple[int, int, int], StepTime] = field(default_factory=dict)
     _noise: Noise | None = None
     _params: Floats | None = None
     _table: Floats | None = None
@@ -77,8 +77,8 @@ class TunedBatch:
             self._noise, self._table = noise, None
         gpus = sum(counts)
         key = (len(counts), gpus, split.local)
-        if key not in self._seen:
-            self._seen[key] = time
+        if key not in self._measured:
+            self._measured[key] = time
             self._params = self._table = None
             self.largest = max(self.largest, gpus)
 
@@ -88,8 +88,8 @@ class TunedBatch:
         from nona.training.elastic.pollux_goodput import Observations, fit
 
         if self._params is None:
-            nodes, gpus, local = np.array(list(self._seen)).T
-            step, sync = np.array(list(self._seen.values())).T
+            nodes, gpus, local = np.array(list(self._measured)).T
+            step, sync = np.array(list(self._measured.values())).T
             self._params = fit(Observations(nodes, gpus, local, step - sync, step))
         return self._params
 
@@ -128,7 +128,7 @@ class Pollux(ElasticPlanner):
     _last: dict[int, Matrix] = field(default_factory=dict)
     _count: int = 1
 
-    def agent(self, job: ElasticJob, number: int) -> Agent:
+    def agent(self, job: ElasticJob, number: int) -> BatchAgent:
         """Return the agent that tunes a job's batch size."""
         cluster = self.system.cluster
         agent = self._agents[number] = TunedBatch(job, cluster.gpus, cluster.size)
@@ -157,7 +157,7 @@ class Pollux(ElasticPlanner):
         }
         return GpuCounts(given, speed, facts)
 
-    def _jobs(self, seen: list[Active]) -> ElasticJobs:
+    def _jobs(self, seen: list[ActiveJob]) -> ElasticJobs:
         from nona.training.elastic.pollux_search import ElasticJobs
 
         cluster = self.system.cluster
@@ -177,7 +177,7 @@ class Pollux(ElasticPlanner):
             np.array([agent.most_gpus for agent in agents]),
         )
 
-    def _first(self, seen: list[Active], jobs: ElasticJobs) -> Matrix:
+    def _first(self, seen: list[ActiveJob], jobs: ElasticJobs) -> Matrix:
         """Return the last front, without jobs that left and with nothing for those that came."""
         if not self._last:
             return jobs.base[None]
@@ -188,7 +188,7 @@ class Pollux(ElasticPlanner):
         return solutions
 
 
-def _given(row: Matrix) -> Given:
+def _given(row: Matrix) -> NodeShares:
     return tuple(NodeShare(int(node), int(row[node])) for node in np.flatnonzero(row))
 
 
@@ -213,6 +213,6 @@ POLICY = ElasticPolicy(
     },
     network_view="N2",
     drawn=True,
-    look=ChartStyle("#0f9b8e", "solid", "circle"),
+    style=ChartStyle("#0f9b8e", "solid", "circle"),
     value="believed speed-up over an equal share",
 )

@@ -12,7 +12,7 @@ from nona.core.errors import SimulationError
 from nona.queries.simulation.records import Check
 from nona.training.elastic.policy import compact
 from nona.training.elastic.results import ElasticJobOutcome, ElasticOutcome
-from nona.training.elastic.system import ElasticJob, ElasticSystem, Given, size_of
+from nona.training.elastic.system import ElasticJob, ElasticSystem, NodeShares, size_of
 from nona.training.metrics import jct_of
 
 
@@ -25,7 +25,7 @@ class GpuChange:
 
     time_s: float
     job: int
-    given: Given
+    given: NodeShares
     value: float | None
     facts: Mapping[str, float] = field(default_factory=dict)
 
@@ -92,7 +92,7 @@ def elastic_checks(system: ElasticSystem, records: ElasticRecords) -> tuple[Chec
 
 def _capacity(system: ElasticSystem, records: ElasticRecords) -> Check:
     used = np.zeros(system.cluster.nodes, np.int64)
-    had: dict[int, Given] = {}
+    had: dict[int, NodeShares] = {}
     most = 0
     for at in sorted({change.time_s for change in records.changes}):
         for change in (c for c in records.changes if c.time_s == at):

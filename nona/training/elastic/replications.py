@@ -21,7 +21,7 @@ ElasticRun = PolicyReplication[ElasticOutcome, ElasticRecords]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Piece:
+class PolicyRun:
     """One policy, by its registered name, on one system."""
 
     system: ElasticSystem
@@ -33,7 +33,7 @@ class Piece:
 class ElasticWork:
     """Work that every process receives once; keys are (place of the piece, replication)."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PolicyRun, ...]
     reporting: bool
     keep: bool
 
@@ -61,7 +61,7 @@ def replications_of(policy: ElasticPolicy, asked: int) -> int:
 
 
 def run_pieces(
-    pieces: Sequence[Piece],
+    pieces: Sequence[PolicyRun],
     replications: int,
     *,
     workers: int = 1,

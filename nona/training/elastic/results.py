@@ -1,4 +1,4 @@
-"""Results on elastic training jobs: reports, history, the study of the link."""
+"""Results on elastic training jobs: reports, history, the evidence on the link."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ class NodeShare(NamedTuple):
 
 
 #: A job's GPUs in the order in which they were given; () for none.
-Given = tuple[NodeShare, ...]
+NodeShares = tuple[NodeShare, ...]
 
 
-def counts_of(given: Given) -> Counts:
+def counts_of(given: NodeShares) -> Counts:
     """GPUs by node, without the nodes.
 
     >>> counts_of((NodeShare(3, 4), NodeShare(0, 2)))
@@ -35,7 +35,7 @@ def counts_of(given: Given) -> Counts:
     return tuple(share.gpus for share in given)
 
 
-def size_of(given: Given) -> int:
+def size_of(given: NodeShares) -> int:
     """GPUs in all.
 
     >>> size_of((NodeShare(3, 4), NodeShare(0, 2)))
@@ -101,7 +101,7 @@ class CoreLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
+class SendingJob:
     """A job on ``nodes`` nodes: bytes of a step, and its seconds if the link were infinitely fast.
 
     ``sync_s``: those of them that synchronise as measured; the link hides behind them.
@@ -120,13 +120,13 @@ class Sender:
 ROUNDS, DAMPING, CLOSE = 400, 0.25, 1e-7
 
 
-def balance(link: CoreLink, senders: tuple[Sender, ...]) -> tuple[Floats, Floats]:
+def balance(link: CoreLink, senders: tuple[SendingJob, ...]) -> tuple[Floats, Floats]:
     """All-reduce seconds and utilisations of jobs that slow each other down.
 
     Each job has one message on its way at most: its utilisation is u = size/(C·T), and T depends on the
     utilisations of the others. The fixed point is found by damped iteration; u falls as others rise.
 
-    >>> link_s, used = balance(CoreLink(Network(1e9)), (Sender(2, 1e9, 1.0, 0.0),))
+    >>> link_s, used = balance(CoreLink(Network(1e9)), (SendingJob(2, 1e9, 1.0, 0.0),))
     >>> round(float(link_s[0]), 4), round(float(used[0]), 4)
     (1.0, 0.5)
     """

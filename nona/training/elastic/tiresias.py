@@ -37,7 +37,11 @@ class Tiresias(policy.ElasticPlanner):
 
 
 def _build(system: ElasticSystem, options: Mapping[str, Any], _: np.random.Generator) -> Tiresias:
-    ranks = GittinsRank.of(_sizes(system), options["step_gpu_s"]) if options["rank"] == "gittins" else None
+    ranks = (
+        GittinsRank.from_sizes(_sizes(system), options["step_gpu_s"])
+        if options["rank"] == "gittins"
+        else None
+    )
     limits = limits_of("Policy 'tiresias'", options["limits_gpu_s"])
     return Tiresias(system, AttainedQueues(limits, options["starvation"], ranks))
 
@@ -71,6 +75,6 @@ POLICY = policy.ElasticPolicy(
         ),
     },
     network_view="N0",
-    look=ChartStyle("#8f7ae0", "dashdot", "triangle-down"),
+    style=ChartStyle("#8f7ae0", "dashdot", "triangle-down"),
     value="GPU-seconds attained",
 )

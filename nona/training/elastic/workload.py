@@ -96,7 +96,7 @@ def at_load(number: int, load: float) -> tuple[ElasticJob, ...]:
     return tuple(sorted(chosen, key=lambda job: job.arrival_s))
 
 
-class Case(NamedTuple):
+class PublishedRun(NamedTuple):
     """A published run; ``workload`` 0: the mean over the authors' eight workloads."""
 
     policy: str
@@ -107,15 +107,15 @@ class Case(NamedTuple):
 
 
 @cache
-def published() -> dict[Case, float]:
+def published() -> dict[PublishedRun, float]:
     """Mean JCT in seconds by case.
 
-    >>> published()[Case("tiresias", 1.0, 0.0, True, 1)]
+    >>> published()[PublishedRun("tiresias", 1.0, 0.0, True, 1)]
     2473.65
     """
     text = files("nona.training.elastic").joinpath("data/published.csv").read_text(encoding="utf-8")
     return {
-        Case(
+        PublishedRun(
             row["policy"],
             float(row["load"]),
             float(row["interference"]),

@@ -12,8 +12,8 @@ import plotly.graph_objects as go
 from nona.core.figures import (
     DASHED,
     PALETTE,
-    Before,
-    Dot,
+    EstimateDot,
+    PreviousValue,
     add_heat,
     add_line,
     add_points,
@@ -38,7 +38,7 @@ from nona.training.report.findings import (
     job_label,
     modelled_sentence,
 )
-from nona.training.results import OneMoreReport, RoundFacts, Stay, TimeShares, TrainingPolicyResult
+from nona.training.results import GpuInterval, OneMoreReport, RoundFacts, TimeShares, TrainingPolicyResult
 
 MOST_STEPS = 500  # of one line
 
@@ -117,19 +117,21 @@ SPANS_S = (3600.0, 6 * 3600.0, 86_400.0, 3 * 86_400.0, 7 * 86_400.0, 30 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class ShownStays:
+class DrawnIntervals:
     """Stays within a window, cut to it; ``left_out`` are those that no longer fit on the chart."""
 
-    stays: tuple[Stay, ...]
+    stays: tuple[GpuInterval, ...]
     start_s: float
     end_s: float
     left_out: int
 
 
-def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first: int = 0) -> ShownStays:
+def window(
+    stays: Sequence[GpuInterval], start_s: float, end_s: float, gpu: str, first: int = 0
+) -> DrawnIntervals:
     """Draw the stays on GPUs ``first`` … ``first + MOST_LANES − 1`` of a type ("": all) in a window.
 
-    >>> stay = Stay(jobs=(0,), gpu="v100", gpus=(0, 60), start_s=0.0, end_s=10.0)
+    >>> stay = GpuInterval(jobs=(0,), gpu="v100", gpus=(0, 60), start_s=0.0, end_s=10.0)
     >>> shown = window([stay], 4.0, 8.0, "v100")
     >>> shown.stays[0].start_s, shown.stays[0].end_s, shown.stays[0].gpus
     (4.0, 8.0, (0,))
@@ -146,10 +148,10 @@ def window(stays: Sequence[Stay], start_s: float, end_s: float, gpu: str, first:
         bars += len(own)
         ends = {"start_s": max(stay.start_s, start_s), "end_s": min(stay.end_s, end_s)}
         inside.append(stay.model_copy(update={**ends, "gpus": own}))
-    return ShownStays(tuple(inside), start_s, end_s, left)
+    return DrawnIntervals(tuple(inside), start_s, end_s, left)
 
 
-def fitting_span(stays: Sequence[Stay], end_s: float) -> float:
+def fitting_span(stays: Sequence[GpuInterval], end_s: float) -> float:
     """Return the longest of the usual spans of which a chart holds all bars, wherever its window begins.
 
     >>> fitting_span([], 7200.0)
@@ -195,7 +197,7 @@ TOP = 48  # pixels above the bars: room for the chart's own buttons
 MOST_BORDERS = 300  # of more bars, borders would hide the colours
 
 
-def gantt_figure(shown: ShownStays, names: Sequence[str], at_s: float | None = None) -> go.Figure:
+def gantt_figure(shown: DrawnIntervals, names: Sequence[str], at_s: float | None = None) -> go.Figure:
     """GPUs as rows, a bar for each stay of a job; two jobs on one GPU are hatched.
 
     A bar carries the middle of its stay in seconds, for the round that a click asks for; ``at_s`` marks a
@@ -214,7 +216,7 @@ def gantt_figure(shown: ShownStays, names: Sequence[str], at_s: float | None = N
             "line": {"width": 0.5 if len(bars) <= MOST_BORDERS else 0, "color": "rgba(128,128,128,.6)"},
             "pattern": {"shape": ["/" if len(s.jobs) > 1 else "" for s, _ in bars], "size": 5},
         },
-        customdata=[[(s.start_s + s.end_s) / 2, _told(s, names)] for s, _ in bars],
+        customdata=[[(s.start_s + s.end_s) / 2, _interval_hover(s, names)] for s, _ in bars],
         hovertemplate="%{customdata[1]}<extra></extra>",
     )
     if at_s is not None:
@@ -240,7 +242,7 @@ def _marked(chart: go.Figure, at_s: float) -> None:
     )
 
 
-def _told(stay: Stay, names: Sequence[str]) -> str:
+def _interval_hover(stay: GpuInterval, names: Sequence[str]) -> str:
     jobs = " with ".join(text(job_label(names[j]), 40) for j in stay.jobs)
     length = hours_text(stay.end_s - stay.start_s)
     return f"{jobs}<br>{length} from {hours_text(stay.start_s)} on, {stay.gpu}"
@@ -335,12 +337,12 @@ def one_more_finding(report: OneMoreReport) -> str:
     return f"{sentence}; per dollar, one more {cheap} saves the most.{mark}"
 
 
-def one_more_dots(report: OneMoreReport) -> list[Dot]:
+def one_more_dots(report: OneMoreReport) -> list[EstimateDot]:
     """Return the mean JCT in hours for each type of GPU, beside that of the cluster as it is."""
     base = report.base.mean_jct_s
-    before = None if base is None else Before(base / HOUR_S, None, "as it is")
+    before = None if base is None else PreviousValue(base / HOUR_S, None, "as it is")
     return [
-        Dot(
+        EstimateDot(
             name=r.gpu,
             value=None if r.mean_jct_s is None else r.mean_jct_s / HOUR_S,
             interval=None if r.ci95 is None else [v / HOUR_S for v in r.ci95],
@@ -366,7 +368,7 @@ WINDOW = 15  # ticks of a mean of goodput
 def elastic_style(name: str) -> ChartStyle:
     """Return the look of a policy for elastic jobs."""
     registered = ELASTIC.get(name)
-    return (registered.look if registered else None) or scheduler_style(name)
+    return (registered.style if registered else None) or scheduler_style(name)
 
 
 def smooth(values: tuple[float, ...], window: int = WINDOW) -> tuple[float, ...]:

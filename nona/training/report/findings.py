@@ -84,7 +84,7 @@ LEVEL = 0.01  # mean JCTs closer than that are said to be equal
 
 
 @dataclass(frozen=True, slots=True)
-class Gain:
+class AwarenessGain:
     """Mean JCT under ``aware``, which knows that types of GPU differ, and under ``agnostic``."""
 
     aware: str
@@ -98,7 +98,7 @@ class Gain:
         return self.agnostic_s / self.aware_s if self.aware_s > 0 else 1.0
 
 
-def gain_of(policies: Policies) -> Gain | None:
+def gain_of(policies: Policies) -> AwarenessGain | None:
     """Return the gain of heterogeneity-awareness: a policy against its agnostic twin, if both ran.
 
     Two policies that differ in more than that say nothing about it.
@@ -108,7 +108,7 @@ def gain_of(policies: Policies) -> Gain | None:
     if not twins:
         return None
     name = twins[0]
-    return Gain(name, name + AGNOSTIC, means[name], means[name + AGNOSTIC])
+    return AwarenessGain(name, name + AGNOSTIC, means[name], means[name + AGNOSTIC])
 
 
 def training_finding(report: result_training.TrainingReport | ElasticReport) -> Finding:

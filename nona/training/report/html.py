@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from nona.core.document import About
-from nona.core.figures import Dot, dot_of, dots_figure, scheduler_style
+from nona.core.figures import EstimateDot, dot_of, dots_figure, scheduler_style
 from nona.core.html.pieces import (
     CHECKS,
     INTERVALS,
@@ -131,6 +131,6 @@ def _costs(report: TrainingReport) -> ReportPart | None:
     costs = {name: p.cost_usd for name, p in report.policies.items()}
     if not any(costs.values()):
         return None
-    dots = [Dot(name, usd, None, findings.dollars_text(usd)) for name, usd in costs.items()]
+    dots = [EstimateDot(name, usd, None, findings.dollars_text(usd)) for name, usd in costs.items()]
     alt = "Cost of the measured jobs under each policy"
     return chart("Cost", dots_figure(dots, "$ per run"), alt)

@@ -17,7 +17,7 @@ from nona.core.tables import (
     TIME,
     Column,
     FilledTable,
-    Kind,
+    NumberKind,
     Table,
     share_text,
 )
@@ -31,9 +31,9 @@ from nona.training.elastic.results import (
 )
 from nona.training.report.findings import HOUR_S, dollars_text, hours_text
 
-HOURS = Kind(hours_text, "_s")
-DOLLARS = Kind(dollars_text, "_usd")
-WHOLE_SHARE = Kind(share_text)
+HOURS = NumberKind(hours_text, "_s")
+DOLLARS = NumberKind(dollars_text, "_usd")
+WHOLE_SHARE = NumberKind(share_text)
 JCTS: tuple[Column[training.PolicyResult], ...] = (
     Column("mean JCT", lambda p: p.jct_s.estimate, HOURS, interval=True, decides=True),
     Column("median JCT", lambda p: p.jct_s.p50, HOURS),
@@ -241,7 +241,7 @@ def priorities(rows: Sequence[training.PriorityRow], names: Sequence[str]) -> Fi
     return PRIORITIES.fill(_Priority(r, " + ".join(names[j] for j in r.jobs)) for r in ordered)
 
 
-class _More(NamedTuple):
+class _OneMore(NamedTuple):
     row: training.OneMoreRow
     report: training.OneMoreReport
 
@@ -256,7 +256,7 @@ class _More(NamedTuple):
         return mean_s / base_s - 1 if base_s and mean_s is not None and self.row.gpu else None
 
 
-ONE_MORE = Table[_More](
+ONE_MORE = Table[_OneMore](
     "",
     (
         Column("cluster", lambda r: r.cluster),
@@ -272,7 +272,7 @@ ONE_MORE = Table[_More](
 
 def one_more(report: training.OneMoreReport) -> FilledTable:
     """Return the cluster as it is, and with one more GPU of each type."""
-    return ONE_MORE.fill(_More(row, report) for row in (report.base, *report.rows))
+    return ONE_MORE.fill(_OneMore(row, report) for row in (report.base, *report.rows))
 
 
 ELASTIC_JOBS = Table[ElasticJobOutcome](

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from nona.core.tables import COUNT, SHARE, Column, Kind, Table, share_text, time_text
+from nona.core.tables import COUNT, SHARE, Column, NumberKind, Table, share_text, time_text
 from nona.core.text import count_text
 from nona.core.units import format_time
 from nona.training import results as training
@@ -13,7 +13,7 @@ from nona.training.elastic.results import ElasticLink, ElasticReport, ElasticSet
 from nona.training.report.tables import HOURS, MORE, policies
 
 
-class Judged(Protocol):
+class CheckedReport(Protocol):
     """A report with self-checks."""
 
     @property
@@ -29,7 +29,7 @@ class Judged(Protocol):
         """Time that the run took."""
 
 
-FOUR = Kind("{:.4f}".format)
+FOUR = NumberKind("{:.4f}".format)
 
 
 def allocation_text(report: training.AllocateReport) -> str:
@@ -72,7 +72,7 @@ def _lines(report: training.TrainingReport | ElasticReport) -> Iterator[str]:
     yield from checks_lines(report)
 
 
-def checks_lines(report: Judged) -> Iterator[str]:
+def checks_lines(report: CheckedReport) -> Iterator[str]:
     """How many self-checks held, how long the runs took, and what failed."""
     passed = sum(report.checks.values())
     yield f"{passed} of {len(report.checks)} self-checks held; {time_text(report.seconds)}."

@@ -22,9 +22,16 @@ from nona.training.elastic.results import (
 )
 from nona.training.elastic.system import ElasticSystem
 from nona.training.metrics import shares_of_time
-from nona.training.records import PlacedJobs, TrainingRecords, Weighed
+from nona.training.records import PlacedJobs, PriorityRecord, TrainingRecords
 from nona.training.report.findings import job_label
-from nona.training.results import PolicyTrace, PriorityRow, RoundFacts, Stay, TimeShares, TrainingOutcome
+from nona.training.results import (
+    GpuInterval,
+    PolicyTrace,
+    PriorityRow,
+    RoundFacts,
+    TimeShares,
+    TrainingOutcome,
+)
 from nona.training.system import TrainingSystem
 
 MOST_STAYS = 20_000
@@ -40,12 +47,12 @@ def policy_trace(system: TrainingSystem, records: TrainingRecords) -> PolicyTrac
     )
 
 
-def _stays(records: TrainingRecords) -> tuple[Stay, ...]:
+def _stays(records: TrainingRecords) -> tuple[GpuInterval, ...]:
     types, starts = records.types, records.round_start_s.tolist()
     open_at: dict[tuple[tuple[int, ...], int, tuple[int, ...], float], int] = {}
-    jobs: list[tuple[int, ...]] = [(h.job,) for h in records.held]
-    kinds, gpus = [h.kind for h in records.held], [h.gpus for h in records.held]
-    begins, ends = [h.start_s for h in records.held], [h.end_s for h in records.held]
+    jobs: list[tuple[int, ...]] = [(h.job,) for h in records.leases]
+    kinds, gpus = [h.kind for h in records.leases], [h.gpus for h in records.leases]
+    begins, ends = [h.start_s for h in records.leases], [h.end_s for h in records.leases]
     for p in records.placed:
         start_s = starts[p.round]
         place = open_at.pop((p.jobs, p.kind, p.gpus, start_s), None)
@@ -61,7 +68,7 @@ def _stays(records: TrainingRecords) -> tuple[Stay, ...]:
         ends[place] = p.end_s
         open_at[p.jobs, p.kind, p.gpus, p.end_s] = place
     return tuple(
-        Stay.model_construct(jobs=j, gpu=types[k], gpus=g, start_s=s, end_s=e)
+        GpuInterval.model_construct(jobs=j, gpu=types[k], gpus=g, start_s=s, end_s=e)
         for j, k, g, s, e in zip(jobs, kinds, gpus, begins, ends, strict=True)
     )
 
@@ -91,7 +98,7 @@ def _rounds(system: TrainingSystem, records: TrainingRecords) -> tuple[RoundFact
 
 
 def _priorities(
-    system: TrainingSystem, types: Sequence[str], of: Weighed, placed: Sequence[PlacedJobs]
+    system: TrainingSystem, types: Sequence[str], of: PriorityRecord, placed: Sequence[PlacedJobs]
 ) -> tuple[PriorityRow, ...]:
     where = {job: p.kind for p in placed for job in p.jobs}
     order = np.argsort(-of.priorities, axis=None, kind="stable").tolist()
@@ -117,7 +124,12 @@ def _priorities(
 
 
 def _why(
-    system: TrainingSystem, types: Sequence[str], of: Weighed, row: int, kind: int, where: dict[int, int]
+    system: TrainingSystem,
+    types: Sequence[str],
+    of: PriorityRecord,
+    row: int,
+    kind: int,
+    where: dict[int, int],
 ) -> str:
     jobs, share = of.rows[row], of.shares[row, kind]
     if (row, kind) in of.ran:

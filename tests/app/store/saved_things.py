@@ -6,7 +6,7 @@ import nona
 from nona.app.store.contents import SAVED_KINDS, Contents, NewItem
 from nona.app.store.saved_results import SavedFacts
 from nona.queries.chart_data import LiveRun
-from nona.queries.study.outcome import simulated_run, simulation_outcome
+from nona.queries.workflows.outcome import simulated_run, simulation_outcome
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.lookup import Sources
 

@@ -15,12 +15,12 @@ from nona.app.server.browser import new_token
 from nona.app.session.saving import WorkspaceStore
 from nona.app.session.share import unpack
 from nona.app.session.state import AppState
-from nona.app.session.workspace_files import FILE, Restored
+from nona.app.session.workspace_files import FILE, RestoredNotice
 from nona.app.store.contents import Contents, scenario_of
 from nona.core.errors import ScenarioError
 from nona.planning.results import PlanOutcome, PlanSeries
 from nona.queries.chart_data import LiveLine
-from nona.queries.study.shipped import stored_result
+from nona.queries.workflows.shipped import stored_result
 from nona.scenario.file import parse_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.opening import SCENARIO
 from nona.serverless.chart_data import ServerlessOutcome
@@ -114,4 +114,4 @@ def test_a_workspace_opens(scenario, earlier, tmp_path):
     file.write_text(json.dumps(written))
     again = WorkspaceStore(tmp_path).load(token)
     assert again.scenario == scenario
-    assert again.choices.find(Restored) is None
+    assert again.choices.find(RestoredNotice) is None

@@ -8,9 +8,9 @@ from nona.app.store.report import answers, answers_figure
 from nona.app.store.saved_results import SavedAnswer, SavedComparison, SavedItem
 from nona.core.document import Estimate
 from nona.core.statistics import paired_difference
-from nona.queries.study.placement_outcome import placement_outcome
-from nona.queries.study.preparation import prepare
-from nona.queries.study.simulation import place
+from nona.queries.workflows.placement_outcome import placement_outcome
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.simulation import place
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.sample_files import scenario_path
 

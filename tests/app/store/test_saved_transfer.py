@@ -73,7 +73,7 @@ def test_the_files_of_a_scenario_travel_with_it_and_another_of_the_same_name_is_
     scenario = scenario_from_mapping(scenario_to_mapping(run.scenario) | {"workload": [row]})
     texts = [json.dumps(graph).encode() for graph in (GRAPH, GRAPH | {"name": "x"})]
     with_file = run.model_copy(update={"scenario": scenario})
-    items = [new_item("own", with_file, Sources(held={"own.json": text})) for text in texts]
+    items = [new_item("own", with_file, Sources(in_memory={"own.json": text})) for text in texts]
     ids = [item.id for item in store.save(*items)]
     assert compare(store, ids).scenario == ((), ("file own.json changed",))
     (found,) = import_items(other, export_items(store, ids[:1]))
@@ -207,7 +207,7 @@ def test_only_two_to_four_items_of_one_kind_are_compared(store):
 
 def test_another_kind_is_a_registration(store, other):
     """What a plan will be: a kind with a result of its own."""
-    kind = SavedKind("verdict", "verdict", "nona.core.document:OffRange", "test_saved_transfer:VERDICT")
+    kind = SavedKind("verdict", "verdict", "nona.core.document:ErrorRange", "test_saved_transfer:VERDICT")
     result = b'{"low_s": 1.0, "high_s": null}'
     item = probe("verdict")
     bundle = new_item("x", simulated()).contents.bundle

@@ -11,7 +11,7 @@ from evidence.learning.rollouts import Choices, Rollout, advantages, job_seconds
 from evidence.learning.training import TrainSettings, drawn_system, rollouts_of, trained
 from nona.core.errors import SimulationError
 from nona.models.graph.dag import Dag
-from nona.queries.schedulers.learned.card import Ranges, from_text, numbers_of, outside, read_weights
+from nona.queries.schedulers.learned.card import Ranges, from_text, numbers_of, out_of_range, read_weights
 from nona.queries.schedulers.learned.network import (
     BLIND_PAIR,
     LINK_PAIR,
@@ -160,7 +160,7 @@ def test_drawn_systems_lie_in_their_ranges_and_too_many_tasks_for_the_bits_of_a_
     rng = np.random.default_rng(5)
     for _ in range(60):
         system = drawn_system(Ranges(), rng)
-        assert outside(Ranges(), system) == (), numbers_of(system)
+        assert out_of_range(Ranges(), system) == (), numbers_of(system)
     large = drawn_system(replace(LOADED, tasks=(51, 51)), rng)
     with pytest.raises(SimulationError, match="has 51 tasks, at most 50"):
         rollouts_of(large, first_weights(rng, 8), SHORT)

@@ -19,8 +19,8 @@ from nona.models.graph.model import Edge, ModelGraph, Operator
 from nona.models.graph.node_link import from_node_link, to_node_link
 from nona.models.graph.readers import read_model
 from nona.models.prepared import prepare_model
-from nona.queries.study.facts import model_facts
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows.facts import model_facts
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.scenario.sample_files import load_sample
 from nona.serverless.functions import DEFAULT_LAW

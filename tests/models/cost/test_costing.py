@@ -24,8 +24,8 @@ from nona.models.graph.model import Edge, ModelGraph, Operator, Tensor
 from nona.models.graph.node_link import from_node_link, to_node_link
 from nona.models.times_report import given_times, hardware_notes, hardware_warnings, origin_text
 from nona.planning.offers import slicings
-from nona.queries.study.preparation import prepare
-from nona.queries.study.rows import given_graph
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.rows import given_graph
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.scenario.plan import offer_entry
 from nona.scenario.sample_files import load_sample

@@ -125,14 +125,16 @@ def test_a_row_of_millions_of_cells_is_refused_before_it_is_taken_apart(read):
 
 
 def test_cells_are_counted_by_row():
-    rows = list(CsvFile(b"a," * 400_000 + b"\n" + b"b," * 400_000, "Table", ValueError).rows())
+    rows = list(CsvFile(b"a," * 400_000 + b"\n" + b"b," * 400_000, "Table", ValueError).numbered_rows())
     assert [len(row) for _, row in rows] == [400_001, 400_001]
     assert MOST_COLUMNS > 400_000
-    assert "cells" in refused(lambda data: list(CsvFile(data, "Table", NonaError).rows()), b'"\n",' * 700_000)
+    assert "cells" in refused(
+        lambda data: list(CsvFile(data, "Table", NonaError).numbered_rows()), b'"\n",' * 700_000
+    )
 
 
 def test_reading_rows_ends_in_time():
-    rows = CsvFile(b"a\nb\nc\n", "Table", ValueError, within_s=0.05).rows()
+    rows = CsvFile(b"a\nb\nc\n", "Table", ValueError, within_s=0.05).numbered_rows()
     assert next(rows) == (1, ["a"])
     end = time.thread_time() + 0.06
     while time.thread_time() < end:

@@ -179,7 +179,7 @@ def check(dag, paths, cut, found):
 @given(scoped_graphs(), st.integers(1, 4), st.sets(names, max_size=4), st.sets(names, max_size=4))
 def test_every_cut_gives_an_acyclic_graph_of_all_nodes(graph, depth, opened, shut):
     dag, paths = graph
-    cut = blocks.Cut(depth, frozenset(opened), frozenset(shut))
+    cut = blocks.OpenModules(depth, frozenset(opened), frozenset(shut))
     check(dag, paths, cut, blocks.block_graph(dag, paths, cut.is_open))
     itself = blocks.block_graph(dag, paths, lambda _: True)
     assert itself.dag.successors == dag.successors
@@ -268,5 +268,5 @@ def test_interleaved_modules_are_split_by_stages():
     links = [(i, i + 1) for i in range(n - 1)] + [(i, i + 2) for i in range(n - 2)]
     paths = tuple(("gh"[i % 2],) for i in range(n))
     dag = Dag.from_edges(n, links)
-    check(dag, paths, blocks.Cut(0), blocks.block_graph(dag, paths, blocks.Cut(0).is_open))
+    check(dag, paths, blocks.OpenModules(0), blocks.block_graph(dag, paths, blocks.OpenModules(0).is_open))
     assert blocks.modules(dag, paths, 4).paths == blocks.run_paths(n, 4)

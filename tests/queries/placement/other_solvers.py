@@ -16,7 +16,7 @@ from nona.queries.placement.model import PlacementModel, gradient, objective_s, 
 from nona.queries.placement.solver.inner_program import cheapest
 from nona.queries.placement.solver.parametric import solve_parametric
 from nona.queries.placement.solver.problem import PlacementProgram, ProgramGroup, build_problem, groups_of
-from nona.queries.placement.solver.solution import Certified, Solution, price
+from nona.queries.placement.solver.solution import CertifiedPoint, Solution, price
 
 _MOST_COLUMNS = 200
 _GUARD = 0.999
@@ -34,7 +34,7 @@ class _Reduced:
         table = [list(row) for row in model.candidates]
         self.members = [(g.query, k) for g in groups for k in g.members]
         for g, kept in zip(groups, rows, strict=True):
-            small = g.candidates.take(kept)
+            small = g.candidates.select(kept)
             for k in g.members:
                 table[g.query][k] = small
         self.full, self.rows, self.groups = model, rows, groups
@@ -211,7 +211,7 @@ def solve_exhaustive(model: PlacementModel, *, grid: int = 17) -> Solution:
                     if mixed_value < value:
                         value, x = mixed_value, mixed
     at = value_at(model, x)
-    end = Certified(np.zeros(0), value, math.nan, len(ranked), True)
+    end = CertifiedPoint(np.zeros(0), value, math.nan, len(ranked), True)
     return Solution(x, value, price(model, x, at), end)
 
 

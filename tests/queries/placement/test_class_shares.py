@@ -103,7 +103,7 @@ def test_the_objective_over_shares_is_the_prediction_and_its_gradient_that_of_di
     for made in (local_placement, spread_placement):
         rows = made(s).queries
         predicted = predict(s, rows, shares)
-        objective = SharesObjective.of(s, rows, shares, predicted.network_wait_s)
+        objective = SharesObjective.linearised(s, rows, shares, predicted.network_wait_s)
         value, slope = objective.value_and_gradient(shares)
         assert value == pytest.approx(predicted.mean_s, rel=1e-10)
         for j, k in np.ndindex(*shares.shape):
@@ -181,7 +181,7 @@ def test_descent_never_makes_worse_and_stays_stable(seed, load):
         return
     assert loads.utilization(balanced).max() == pytest.approx(peak)
     rows = local_placement(s, balanced).queries
-    objective = SharesObjective.of(s, rows, balanced, 0.0)
+    objective = SharesObjective.linearised(s, rows, balanced, 0.0)
     for start in starting_shares(s, loads):
         value, shares = descend_shares(objective, loads, start)
         assert value <= objective.value_and_gradient(start)[0] * (1 + 1e-12)

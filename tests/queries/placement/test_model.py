@@ -23,7 +23,7 @@ from nona.queries.placement.messages import PlacementLink, ShapeCandidates
 from nona.queries.placement.model import PlacementModel, build_model, gradient, objective_s, value_at
 from nona.queries.placement.prediction import congestion_price, prediction_of
 from nona.queries.placement.solve import solve
-from nona.queries.placement.solver.inner_program import TwoRows, solve_two_rows
+from nona.queries.placement.solver.inner_program import TwoRowDual, solve_two_rows
 from nona.queries.placement.solver.parametric import solve_parametric
 from nona.queries.placement.solver.problem import build_problem, groups_of
 from nona.queries.system import BackgroundStream
@@ -308,12 +308,14 @@ def test_curves_are_convex_increasing_and_end_where_a_role_is_full(seed, load, m
     s = random_system(1, servers=6, network=float(rng.uniform(0, 0.8)), capacity=1.0)
     t = make_topology(6, 1.0, *rng.uniform(0.05, 2.0, 1), rack_size=4, uplink=float(rng.uniform(0.1, 3)))
     roles = roles_of(replace(s, topology=t))
-    curve = WaitCurves.of(roles)
+    curve = WaitCurves.from_roles(roles)
     a, b = load * curve.full_load, min(load + more, 0.99) * curve.full_load
-    for low, middle, high in zip(curve.at(a), curve.at((a + b) / 2), curve.at(b), strict=True):
+    for low, middle, high in zip(
+        curve.coefficients(a), curve.coefficients((a + b) / 2), curve.coefficients(b), strict=True
+    ):
         assert low <= middle * (1 + 1e-12) <= high * (1 + 1e-12) + 1e-300
         assert 2 * middle <= (low + high) * (1 + 1e-9)
-    for start, slope, end in zip(curve.at(a), curve.slopes(a), curve.at(b), strict=True):
+    for start, slope, end in zip(curve.coefficients(a), curve.slopes(a), curve.coefficients(b), strict=True):
         assert start + slope * (b - a) <= end * (1 + 1e-9) + 1e-300
     assert curve.wait(curve.full_load * 1.0001, 0.0, 0.0) == np.inf
     traffic = LinkTraffic(a, 0.3 * a, 0.5 * a)
@@ -354,7 +356,9 @@ def test_draws_follow_the_shares_of_the_executor_classes():
     assert only.tolist() == [0.5, 0.0, 0.5, 0.0]
     one_server = replace(s, executor_class=np.array([0, 1, 1, 1]))
     assert draws_of(one_server, np.array([[1.0, 0.0]] * len(s.queries))).tolist() == [0.25] * 4
-    draws = ServerDraws.of(np.array([1.0, 0.0]), np.array([0, 1]))  # no message leaves a server that has all
+    draws = ServerDraws.from_shares(
+        np.array([1.0, 0.0]), np.array([0, 1])
+    )  # no message leaves a server that has all
     assert not draws.source.any()
     assert not draws.near.any()
 
@@ -458,11 +462,11 @@ def test_two_rows_agree_with_a_linear_program(seed):
     alpha, delta = rng.uniform(0.2, 3, 2)
     sums = (group[None, :] == np.arange(groups)[:, None]).astype(float)
     exact = linprog(cost, np.stack([a, d]), [alpha, delta], sums, np.ones(groups), method="highs")
-    found = solve_two_rows(TwoRows(start, group, cost, a, alpha, d, delta))
+    found = solve_two_rows(TwoRowDual(start, group, cost, a, alpha, d, delta))
     assert found.bound == pytest.approx(exact.fun, rel=1e-9)
-    again = solve_two_rows(TwoRows(start, group, cost, a, alpha, d, delta), guess=7.0)
+    again = solve_two_rows(TwoRowDual(start, group, cost, a, alpha, d, delta), guess=7.0)
     assert again.bound == pytest.approx(exact.fun, rel=1e-9)
-    assert solve_two_rows(TwoRows(start, group, cost, a, -1.0, d, delta)).bound == np.inf
+    assert solve_two_rows(TwoRowDual(start, group, cost, a, -1.0, d, delta)).bound == np.inf
 
 
 @pytest.mark.parametrize("seed", first(1, range(3)))

@@ -7,10 +7,10 @@ from pydantic import ValidationError
 
 from nona.queries.placement.results import PlacementOutcome, PlacementReport, SolvedPlacement
 from nona.queries.report.placement.working import working
-from nona.queries.study.placement_outcome import placement_outcome
-from nona.queries.study.placements import place
-from nona.queries.study.placing import SearchSteps
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows.placement_outcome import placement_outcome
+from nona.queries.workflows.placements import place
+from nona.queries.workflows.placing import SearchSteps
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import load_scenario
 from nona.scenario.sample_files import scenario_path
 

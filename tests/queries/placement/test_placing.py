@@ -15,10 +15,10 @@ from nona.queries.placement.proposals import choices, groups_of, same, starts
 from nona.queries.schedulers.sampling import NONA
 from nona.queries.schedulers.sampling_tables import build_tables
 from nona.queries.simulation.run import Cancelled, RunOptions, job_times
-from nona.queries.study import placing
-from nona.queries.study.placement_times import simulated_figures
-from nona.queries.study.placing import SearchSteps, place_system
 from nona.queries.system import BackgroundStream, Batching
+from nona.queries.workflows import placing
+from nona.queries.workflows.placement_times import simulated_figures
+from nona.queries.workflows.placing import SearchSteps, place_system
 from nona.scenario.arrivals import Arrivals
 
 FRESH = 700_000  # number of the first replication: the search uses others
@@ -218,7 +218,7 @@ def test_figures_are_those_of_a_known_queue():
 
 def test_slow_machines_answer_by_fewer_events(monkeypatch):
     """Where machine code is not ready SimPy decides, with the same candidates and shorter runs."""
-    monkeypatch.setattr("nona.queries.study.race.engine_named", lambda name: "simpy")
+    monkeypatch.setattr("nona.queries.workflows.race.engine_named", lambda name: "simpy")
     monkeypatch.setattr(placing, "EVENTS", 1_500_000)
     chosen = place_system(fork(2))
     assert chosen.simulated.candidates > 2

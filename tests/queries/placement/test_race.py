@@ -14,9 +14,9 @@ from nona.models.decomposition import decompose
 from nona.queries.schedulers.base import SchedulerTables
 from nona.queries.schedulers.sampling import NONA
 from nona.queries.simulation.run import RunTimes
-from nona.queries.study import race as racing
-from nona.queries.study.race import Contender, EventBudget, Race, events_per_job
 from nona.queries.system import BackgroundStream, QueryClass, System
+from nona.queries.workflows import race as racing
+from nona.queries.workflows.race import Contender, EventBudget, Race, events_per_job
 
 GRAPH = TaskGraph.from_edges("one", [1.0], [])
 SYSTEM = System(

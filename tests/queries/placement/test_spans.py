@@ -31,7 +31,7 @@ def test_lines_are_the_span_at_every_wait(discipline, seed):
     for wait in (0.0, 1e-6, 0.03, 0.5, 2.0, 11.0, 40.0):
         np.testing.assert_allclose(lines(wait), spans(c, wait, 0.2)[0], rtol=1e-10)
     some = np.array([0, 7, 3])
-    np.testing.assert_allclose(lines.of(some, 0.5), lines(0.5)[some])
+    np.testing.assert_allclose(lines.spans(some, 0.5), lines(0.5)[some])
     value, slope = lines.tangents(0.4317)
     np.testing.assert_allclose(lines(0.4317 + 1e-7), value + 1e-7 * slope, rtol=1e-12)
 

@@ -18,7 +18,7 @@ from nona.cluster.topology import make_topology
 from nona.queries.chart_data import LinkLoad, LiveLine, ResourceLoad
 from nona.queries.placement.capacity import allowed_classes, executor_utilization, loads_of
 from nona.queries.report.clusters import background_load, cluster_map, executors
-from nona.queries.report.live import BINS, LiveSeries, Stretches, bin_edge_s
+from nona.queries.report.live import BINS, IntervalMeans, LiveSeries, bin_edge_s
 from nona.queries.report.workloads import (
     BURSTY,
     GAP_BINS,
@@ -34,7 +34,7 @@ from nona.queries.report.workloads import (
 )
 from nona.queries.simulation.collected import UNKNOWN, Busy, RunProgress
 from nona.queries.simulation.workload import Workload
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.arrivals import Arrivals, arrival_chunks
 from nona.scenario.file import scenario_from_mapping
 from tests.core.filled import but
@@ -201,7 +201,7 @@ def progress(arrival, jct, query=None, busy=(0.5, 0.25)):
     st.integers(1, 7),
 )
 def test_means_over_stretches_are_those_of_the_values_in_them(jobs, most, pieces):
-    stretches = Stretches(most)
+    stretches = IntervalMeans(most)
     for part in np.array_split(np.array(jobs), pieces):
         stretches.add(part[:, 0], part[:, 1])
     at, means = stretches.means()
@@ -215,7 +215,7 @@ def test_means_over_stretches_are_those_of_the_values_in_them(jobs, most, pieces
 
 def test_one_slow_job_at_the_end_is_no_peak():
     for number in range(101, 200):
-        stretches = Stretches(8)
+        stretches = IntervalMeans(8)
         for part in np.array_split(np.arange(float(number)), 5):
             stretches.add(part, np.where(part == number - 1, 49.0, 1.0))
         usual = stretches.width_s  # a job each second
@@ -318,7 +318,10 @@ def test_links_are_those_of_the_servers_and_racks():
     for rack, unit in enumerate(found.units):
         assert unit.uplink == (told[f"rack {rack} up"], told[f"rack {rack} down"])
         for server in unit.servers:
-            assert server.card == (told[f"server {server.number} out"], told[f"server {server.number} in"])
+            assert server.card_utilization == (
+                told[f"server {server.number} out"],
+                told[f"server {server.number} in"],
+            )
     assert "2 × NVIDIA A100" in found.units[1].about
     assert "T4" in found.units[1].about  # the rack holds servers of both groups
     rows = executors(found).numbers()

@@ -17,10 +17,10 @@ from nona.queries.report.placement import comparison, figures, tables
 from nona.queries.report.placement import text as words_of
 from nona.queries.report.placement.report import placement_report
 from nona.queries.report.placement.working import working
-from nona.queries.study.placement_outcome import placement_outcome
-from nona.queries.study.placement_times import simulated
-from nona.queries.study.placements import compare, place, predictions
-from nona.queries.study.preparation import prepare
+from nona.queries.workflows.placement_outcome import placement_outcome
+from nona.queries.workflows.placement_times import simulated
+from nona.queries.workflows.placements import compare, place, predictions
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.scenario.sample_files import scenario_path
 from tests.core.filled import but, changed
@@ -66,7 +66,7 @@ def test_a_placement_is_better_where_intervals_are_apart(objective, field, narro
 
     assert not order(*narrow).startswith("not clearly")
     assert order(*wide) == f"not clearly {order(*narrow)}"
-    assert comparison.against(beside(*wide), "local") == "not clearly different from local"
+    assert comparison.distance_text(beside(*wide), "local") == "not clearly different from local"
     # The same jobs: what the runs differ by decides, however wide the interval of each mean is.
     noise, gain = np.array([-0.002, -0.001, 0.0, 0.001, 0.002]), np.array([1, 0.8, 1.2, 0.9, 1.1]) * 1e-3
     alike = tuple(0.010 + noise), tuple(0.010 + noise + gain)

@@ -29,9 +29,9 @@ from nona.queries.report.uncertainty import all_differences, differences, surene
 from nona.queries.results import QuickAnswer, ReplicationMeans, WarmupReport
 from nona.queries.simulation.collected import Busy, RunProgress
 from nona.queries.simulation.summary import FEWEST, MOST_LINKS
-from nona.queries.study.outcome import TIMELINE_JOBS, simulation_outcome
-from nona.queries.study.preparation import prepare
-from nona.queries.study.simulation import simulate
+from nona.queries.workflows.outcome import TIMELINE_JOBS, simulation_outcome
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.simulation import simulate
 from tests.core.filled import but, changed, filled
 
 

@@ -20,9 +20,9 @@ from nona.queries.report.scenario_diff import change_text, scenario_changes
 from nona.queries.results import Resources
 from nona.queries.simulation.collected import RunProgress
 from nona.queries.simulation.steady_state import SHORT_FIRST
-from nona.queries.study.outcome import simulation_outcome
-from nona.queries.study.preparation import prepare
-from nona.queries.study.simulation import simulate
+from nona.queries.workflows.outcome import simulation_outcome
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.simulation import simulate
 from nona.scenario.file import load_scenario, scenario_from_mapping
 from nona.scenario.lookup import Sources
 from nona.scenario.sample_files import query_scenario_names, scenario_path

@@ -31,7 +31,7 @@ from nona import __version__
 from nona.app.guide import matching, section_titles, sections
 from nona.cluster.hardware.device import devices
 from nona.cluster.hardware.executor import executor_class
-from nona.core.document import Estimate, ModelFacts, OffRange
+from nona.core.document import ErrorRange, Estimate, ModelFacts
 from nona.core.statistics import Interval
 from nona.core.tables import csv_bytes, parquet_bytes
 from nona.models.prepared import prepare_model
@@ -42,10 +42,10 @@ from nona.queries.placement.enumeration import configuration_counts
 from nona.queries.report.clusters import device_row
 from nona.queries.report.times_off import MeanParts, TimesError, mean_if_off, off_text, times_error
 from nona.queries.schedulers.registry import get_scheduler, scheduler_names
-from nona.queries.study.facts import about
-from nona.queries.study.preparation import prepare
 from nona.queries.sweeps.results import SweepOutcome, SweepRequest
 from nona.queries.sweeps.run import sweep as study_sweep
+from nona.queries.workflows.facts import provenance_of
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import load_scenario
 from nona.scenario.sample_files import load_sample, scenario_path
 from tests.core.filled import filled
@@ -59,7 +59,7 @@ def sweep():
         number="load", values=values, schedulers=schedulers, jobs=30, replications=2, edges=False
     )
     swept = study_sweep(scenario, request, engine="simpy")
-    return SweepOutcome.from_fields(swept, settings=request, about=about(prepare(scenario), ""))
+    return SweepOutcome.from_fields(swept, settings=request, about=provenance_of(prepare(scenario), ""))
 
 
 def capacity():
@@ -230,7 +230,7 @@ def test_both_ends_are_in_one_unit():
         (0.12, 0.36, "120 to 360 ms"),
         (0.7, 2.3, "0.7 to 2.3 s"),
     ):
-        assert off_text(OffRange(low_s=low_s, high_s=high_s)).startswith(f"{told} if")
+        assert off_text(ErrorRange(low_s=low_s, high_s=high_s)).startswith(f"{told} if")
 
 
 DOCS = Path(__file__).parents[3] / "evidence" / "notebook" / "validation.md"

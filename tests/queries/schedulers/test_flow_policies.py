@@ -96,10 +96,10 @@ def test_optimus_and_pollux_by_hand():
     """Work 1 : 4 at equal rates: executors as its root for Optimus; for Pollux, which only knows what a flow
     needs, in equal parts until the need of flow 0 is met."""
     plain = question([[1.0], [1.0]], [6], [1000.0, 4000.0])
-    assert whole_workers.ask_optimus(plain, None)[0].executors[:, 0].tolist() == [2, 4]
-    assert whole_workers.ask_pollux(plain, None)[0].executors[:, 0].tolist() == [3, 3]
+    assert whole_workers.optimus_claims(plain, None)[0].executors[:, 0].tolist() == [2, 4]
+    assert whole_workers.pollux_claims(plain, None)[0].executors[:, 0].tolist() == [3, 3]
     small = question([[1.0], [1.0]], [6], [2.0, 4000.0])
-    assert whole_workers.ask_pollux(small, None)[0].executors[:, 0].tolist() == [2, 4]
+    assert whole_workers.pollux_claims(small, None)[0].executors[:, 0].tolist() == [2, 4]
 
 
 def gandiva_after(slowdown):
@@ -133,8 +133,8 @@ ASKS = [
     allotter.AskPolicy("themis-auction"),
     tiresias.AskTiresias((1.0, 2.0), 1.0),
     gandiva.AskGandiva(3),
-    whole_workers.ask_optimus,
-    whole_workers.ask_pollux,
+    whole_workers.optimus_claims,
+    whole_workers.pollux_claims,
 ]
 
 

@@ -116,7 +116,7 @@ def test_shipped_weights_are_small_say_how_they_were_made_and_for_which_systems(
     scheduler = get_scheduler(name)
     (line,) = scheduler.cautions(replace(system(tuple(range(120))), capacity=1e9))
     assert "120 servers (2 to 96)" in line
-    assert "servers" not in " ".join(card.outside(found.card.ranges, system()))
+    assert "servers" not in " ".join(card.out_of_range(found.card.ranges, system()))
 
 
 NO_WEIGHTS = ["", "[]", "{", "null", '{"format": 1}', "[" * 40_000, "0" * 60_000]

@@ -15,7 +15,7 @@ from nona.models.contraction.task_graph import TaskGraph
 from nona.models.decomposition import decompose
 from nona.queries.placement.fixed import local_placement, spread_placement
 from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables
-from nona.queries.schedulers.flexflow import RandomWalk, alone, best_placement, searched
+from nona.queries.schedulers.flexflow import RandomWalk, best_placement, isolated_query, searched
 from nona.queries.schedulers.nona_live import (
     find_slots,
     grown,
@@ -85,7 +85,7 @@ def test_the_cost_of_a_placement_is_what_the_simulator_says(servers, cards, seed
     query, rng = drawn_query(6, seed), np.random.default_rng(seed)
     topology = make_topology(max(servers) + 1, 1e9, nic=5e8) if cards else None
     system = lone(query, servers, topology=topology)
-    cost = alone(system, query, 0, servers)
+    cost = isolated_query(system, query, 0, servers)
     close = 0.25 if cards else 1e-9  # messages that meet at several links may be served in another order
     for _ in range(6):
         places = tuple(rng.integers(0, 6, 6).tolist())
@@ -96,7 +96,7 @@ def test_the_cost_of_a_placement_is_what_the_simulator_says(servers, cards, seed
 def test_the_search_equals_trying_every_placement(tasks, seed):
     query = drawn_query(tasks, seed)
     system = lone(query, tuple(range(tasks)))
-    cost = alone(system, query, 0, range(tasks))
+    cost = isolated_query(system, query, 0, range(tasks))
     least_s = min(cost.completion_s(places) for places in partitions(tasks))
     found = searched(system, query, 0, RandomWalk(12_000, 0.05))
     assert cost.completion_s(found) == pytest.approx(least_s, rel=1e-12)
@@ -116,7 +116,7 @@ def test_no_placement_is_worse_than_one_executor_and_equal_seeds_agree():
     for seed in range(6):
         query = drawn_query(7, seed)
         system = lone(query, (0, 0, 1, 2, 2))
-        cost = alone(system, query, 0, system.executor_server.tolist())
+        cost = isolated_query(system, query, 0, system.executor_server.tolist())
         found = searched(system, query, 0, RandomWalk(200, 0.05))
         assert cost.completion_s(found) <= cost.completion_s((0,) * 7)
         assert found == searched(system, query, 0, RandomWalk(200, 0.05))

@@ -9,10 +9,10 @@ from simulation_cases import make_system, query, task_graph
 from nona.core.errors import ScenarioError, SimulationError
 from nona.core.random_streams import RandomStreams
 from nona.queries.simulation.workload import Workload, background_items, gamma_draws, stream_names
-from nona.queries.study.preparation import prepare
-from nona.queries.study.traffic import arrivals_of
 from nona.queries.sweeps.numbers import number_named
 from nona.queries.system import BackgroundStream
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.traffic import arrivals_of
 from nona.scenario import traces
 from nona.scenario.arrivals import Arrivals, arrival_chunks, effective_rate
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
@@ -374,7 +374,7 @@ def test_beyond_the_end_of_a_trace_nothing_arrives_until_the_window_begins_again
 def test_a_factor_on_the_load_speeds_a_trace_up(folder):
     for part in ({}, {"start": "60 s", "length": "2 min"}):
         slow = scenario(part)
-        fast = number_named(slow, "load").set(slow, 2.0)
+        fast = number_named(slow, "load").with_value(slow, 2.0)
         one, two = (arrivals_of(s, 0, Sources(folder)) for s in (slow, fast))
         assert effective_rate(two, 1.0) == pytest.approx(2 * effective_rate(one, 1.0))
         assert two.times_s == pytest.approx([t / 2 for t in one.times_s])

@@ -16,7 +16,7 @@ from sizes import first
 
 from benchmarks.kept_server import alive, until
 from nona.core.errors import SimulationError
-from nona.core.experiments import RETRIES, ProcessPool, ThisProcess
+from nona.core.experiments import RETRIES, InProcess, ProcessPool
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation import by_hand, replications, run
 
@@ -113,7 +113,7 @@ def test_a_pool_keeps_its_processes_from_one_study_to_the_next():
         assert {p.pid for p in multiprocessing.active_children()} == processes
         assert len(processes) == 2
     assert multiprocessing.active_children() == []
-    alone = replications.run_replications(SYSTEM, prepared(), OPTIONS, 2, pool=ThisProcess())
+    alone = replications.run_replications(SYSTEM, prepared(), OPTIONS, 2, pool=InProcess())
     alone |= replications.run_replications(SYSTEM, prepared(("spark-fifo",)), OPTIONS, 2)
     same_runs(alone, first | other)
 

@@ -12,18 +12,18 @@ from sizes import examples
 import nona
 from nona.core.document import UNKNOWN
 from nona.core.errors import ScenarioError
-from nona.core.experiments import ThisProcess
+from nona.core.experiments import InProcess
 from nona.queries.simulation.run import Cancelled
 from nona.queries.simulation.summary import hit_rate_difference, jct_difference
-from nona.queries.study import simulation as bounded
-from nona.queries.study.outcome import simulation_outcome
-from nona.queries.study.preparation import prepare
-from nona.queries.study.simulation import simulate
-from nona.queries.sweeps.bench import swept_scenario
 from nona.queries.sweeps.numbers import number_named
 from nona.queries.sweeps.results import FormulaPoint, GridRequest, SweepRequest
 from nona.queries.sweeps.run import sweep, sweep_grid
+from nona.queries.sweeps.sweep_points import swept_scenario
 from nona.queries.sweeps.values import bends, middle, near_enough, spread_order
+from nona.queries.workflows import simulation as bounded
+from nona.queries.workflows.outcome import simulation_outcome
+from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.simulation import simulate
 from nona.scenario.file import load_scenario, scenario_from_mapping, scenario_to_mapping
 from nona.scenario.sample_files import scenario_path
 
@@ -146,8 +146,8 @@ def test_what_a_number_does_not_touch_stays_the_same_to_the_last_bit():
 def test_workers_take_the_runs_and_change_nothing(monkeypatch):
     """That processes give the same records is tested where they are made; here, that they are asked."""
     pool = MagicMock()
-    run = pool.return_value.__enter__.return_value.run = Mock(side_effect=ThisProcess().run)
-    monkeypatch.setattr("nona.queries.sweeps.bench.ProcessPool", pool)
+    run = pool.return_value.__enter__.return_value.run = Mock(side_effect=InProcess().run)
+    monkeypatch.setattr("nona.queries.sweeps.sweep_points.ProcessPool", pool)
     given_ = scenario(150.0)
     chosen = asked("load", (0.5, 1.5), ("local", "spread"), 100, 2, edges=False)
     alone = sweep(given_, chosen)
@@ -242,7 +242,7 @@ def test_the_servers_that_more_load_needs_are_simulated_counts():
     chosen = asked("load", (0.5, 1.0, 1.5), ("local",), 400, 2)
     (need,) = sweep(given_, chosen).needed
     assert (need.scheduler, need.now, need.most) == ("local", 4, 16)
-    loaded = number_named(given_, chosen.number).set(given_, need.value)
+    loaded = number_named(given_, chosen.number).with_value(given_, need.value)
 
     def hits(servers):
         there = swept_scenario(loaded, chosen.model_copy(update={"number": COUNT}), servers)
@@ -263,7 +263,7 @@ def test_a_grid_is_a_sweep_in_every_row_and_ends_when_asked():
     assert whole.complete
     assert not any(report.complete for _, report in told)
     for row in whole.rows:
-        alone = sweep(number_named(given_, COUNT).set(given_, row.value), chosen)
+        alone = sweep(number_named(given_, COUNT).with_value(given_, row.value), chosen)
         assert row.sweep.schedulers == alone.schedulers
     with pytest.raises(Cancelled):
         sweep_grid(given_, both, check=Mock(side_effect=Cancelled))
@@ -288,7 +288,7 @@ def test_it_stops_says_why_and_leaves_all_others_as_they_were(monkeypatch):
     of = prepared(6000)
     found = simulated(of)
     with monkeypatch.context() as patched:
-        patched.setattr("nona.queries.study.simulation.SHORT_JOBS", 10**9)  # nothing is known ahead
+        patched.setattr("nona.queries.workflows.simulation.SHORT_JOBS", 10**9)  # nothing is known ahead
         whole = simulated(of)
     stopped = found.records["spread"]
     assert [r.jobs for r in stopped] == [bounded.SHORT_JOBS] * 2
@@ -319,7 +319,7 @@ def test_a_prediction_that_is_wrong_costs_a_short_run_and_nothing_else(monkeypat
     of = prepared(6000)
     whole = simulated(of)
     monkeypatch.setattr(
-        "nona.queries.study.placements.predictions", lambda *a: dict.fromkeys(("local", "spread"))
+        "nona.queries.workflows.placements.predictions", lambda *a: dict.fromkeys(("local", "spread"))
     )
     found = simulated(of)
     assert [r.jobs for r in found.records["local"]] == [6000, 6000]

@@ -14,7 +14,7 @@ from nona.queries.sweeps import results as sweeps
 from nona.queries.sweeps.figures import grid_figure
 from nona.queries.sweeps.grids import cells, grid_points, grid_text
 from nona.queries.sweeps.report import parse_value, parse_values, spaced, sweep_points, value_text
-from nona.queries.sweeps.values import turns
+from nona.queries.sweeps.values import sign_changes
 from tests.core.filled import but, filled
 from tests.queries.report.simulation_rows import within
 
@@ -31,7 +31,7 @@ def point(value, mean, ratio=None, **more):
 
 def curve(*points, formula=None):
     steady = {p.value: p.steady for p in points}
-    turned = ((a, b) if steady[a] else (b, a) for a, b in turns(list(steady.items())))
+    turned = ((a, b) if steady[a] else (b, a) for a, b in sign_changes(list(steady.items())))
     ends = tuple(sweeps.SweptEdge(stable=a, overloaded=b) for a, b in turned)
     return sweeps.SweptCurve(points=points, edges=ends, formula=formula, formula_edges=())
 

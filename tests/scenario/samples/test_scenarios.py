@@ -9,16 +9,16 @@ from sizes import first, sized
 import nona
 from nona.core.errors import PlacementError, ScenarioError
 from nona.core.statistics import paired_difference
-from nona.language.study.engines import prepare_language
-from nona.language.study.simulation import simulate_language
+from nona.language.workflows.engines import prepare_language
+from nona.language.workflows.simulation import simulate_language
 from nona.planning.candidates import PlanCandidate
 from nona.planning.offers import Option
 from nona.planning.plan import judged
 from nona.planning.planner import PlanSearch
 from nona.planning.question import MILLE, question_of
 from nona.queries.placement.fixed import local_placement, spread_placement
-from nona.queries.study.placement_outcome import full_report
-from nona.queries.study.placement_times import simulated
+from nona.queries.workflows.placement_outcome import full_report
+from nona.queries.workflows.placement_times import simulated
 from nona.scenario.file import dump_scenario, load_scenario, parse_scenario, scenario_from_mapping
 from nona.scenario.lookup import Sources
 from nona.scenario.opening import open_scenario

@@ -177,7 +177,7 @@ def _files(state: AppState, data: LanguageRun) -> Files:
 LANGUAGE = RunPage(
     kind="language",
     label="Run the requests",
-    of=LanguageRun,
+    result_type=LanguageRun,
     summary=_summary,
     fields=_fields,
     answer=_answer,

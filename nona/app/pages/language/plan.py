@@ -18,7 +18,7 @@ from nona.app.widgets.results import show_finding, table
 from nona.core.tables import share_text
 from nona.language.report.tables import language_plan_finding, option_notes, options_table, plan_notes
 from nona.language.results import LanguageOption, LanguagePlan, LanguagePlanned
-from nona.language.study.plan import MOST_JOBS, opened_option
+from nona.language.workflows.plan import MOST_JOBS, opened_option
 from nona.scenario.plan import TargetSpec
 from nona.scenario.schema import Scenario
 
@@ -65,7 +65,7 @@ def _answer(state: AppState, data: LanguagePlanned) -> None:
 
 def _open(state: AppState, option: LanguageOption) -> None:
     state.apply(opened_option(state.scenario, option), "opening an option of the plan")
-    state.tell(
+    state.notify(
         "The scenario has these servers now. Run the requests to see them.", "simulation", "Simulation"
     )
     state.go_to = page_file("simulation")
@@ -98,7 +98,7 @@ def _files(state: AppState, data: LanguagePlanned) -> Files:
 LANGUAGE_PLAN = RunPage(
     kind="language-plan",
     label="Find what to buy",
-    of=LanguagePlanned,
+    result_type=LanguagePlanned,
     summary=_summary,
     fields=_fields,
     live=_live,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from nona.app.form import field
-from nona.app.models.loading import Loaded, fetch
+from nona.app.models.loading import LoadedModel, fetch
 from nona.app.pages.run_page import PageRun, run_area
 from nona.app.session.state import AppState
-from nona.app.tasks.desk import CountAsked
+from nona.app.tasks.context import CountAsked
 from nona.app.widgets.fields import plain
 from nona.app.widgets.results import table, tiles
 from nona.cluster.hardware.cluster import Cluster
@@ -19,11 +19,11 @@ from nona.models.contraction.rules import RULES
 from nona.models.results import ConfigurationCounts
 from nona.queries.placement.enumeration import IdleSpan, idle_spans
 from nona.queries.report.splitting import left_to_distribute
-from nona.queries.study.preparation import placement_link
+from nona.queries.workflows.preparation import placement_link
 from nona.scenario.words import words
 
 
-def idle_of(state: AppState, loaded: Loaded) -> tuple[IdleSpan, ...]:
+def idle_of(state: AppState, loaded: LoadedModel) -> tuple[IdleSpan, ...]:
     """Return the spans of the model's sub-graphs on this scenario's servers and links, without other load."""
     cluster, prepared = _cluster(state), loaded.prepared
     link, servers = placement_link(cluster), cluster.servers
@@ -57,7 +57,7 @@ def _conditions(state: AppState) -> None:
     st.caption(f"**{plain(rule.name)}**: an edge {rule.condition}")
 
 
-def headline(state: AppState, loaded: Loaded, spans: Sequence[IdleSpan]) -> None:
+def headline(state: AppState, loaded: LoadedModel, spans: Sequence[IdleSpan]) -> None:
     """Say what contraction left to distribute, show it in figures, and say when two tasks may merge."""
     link = placement_link(_cluster(state))
     what = "link" if link.route is None else "path of links"
@@ -93,17 +93,19 @@ def headline(state: AppState, loaded: Loaded, spans: Sequence[IdleSpan]) -> None
     _conditions(state)
 
 
-def counted(state: AppState, loaded: Loaded) -> tuple[int, ...] | None:
+def counted(state: AppState, loaded: LoadedModel) -> tuple[int, ...] | None:
     """Return the configurations of each sub-graph, if they were counted for this very model."""
     if loaded.configurations is not None:
         return loaded.configurations
-    result = state.held("count", ConfigurationCounts)
+    result = state.result_of("count", ConfigurationCounts)
     if result is None or state.results["count"].fingerprint != loaded.key:
         return None
     return result.configurations
 
 
-def subgraphs_with_counts(state: AppState, loaded: Loaded, device: str, spans: Sequence[IdleSpan]) -> None:
+def subgraphs_with_counts(
+    state: AppState, loaded: LoadedModel, device: str, spans: Sequence[IdleSpan]
+) -> None:
     """Show the table of sub-graphs, and the count where it takes more than a moment."""
     counts = counted(state, loaded)
     if counts is None:
@@ -114,9 +116,9 @@ def subgraphs_with_counts(state: AppState, loaded: Loaded, device: str, spans: S
             PageRun(
                 kind="count",
                 label="Count the configurations",
-                of=ConfigurationCounts,
+                result_type=ConfigurationCounts,
                 answer=lambda state, counts: None,  # the table below has them
-                asked=CountAsked(model=state.model, symbols=symbols, device=device),
+                request=CountAsked(model=state.model, symbols=symbols, device=device),
                 version=loaded.key,
             ),
         )
@@ -129,7 +131,7 @@ def subgraphs_with_counts(state: AppState, loaded: Loaded, device: str, spans: S
     )
 
 
-def contraction_headline(loaded: Loaded, idle: Sequence[IdleSpan], link: str) -> tuple[str, str]:
+def contraction_headline(loaded: LoadedModel, idle: Sequence[IdleSpan], link: str) -> tuple[str, str]:
     """Two sentences: what contraction left and the most that splitting saves; what remains of that here.
 
     The most is T₁ − T∞ as a share of T₁, with transfers and waits that cost nothing; ``link`` names the

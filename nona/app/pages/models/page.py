@@ -35,15 +35,15 @@ def pick_model(state: AppState) -> None:
 
     def choose(text: str) -> None:
         state.choices.complaints.pop(loading.UPLOAD_ERROR, None)
-        state.choices.keep(replace(state.choices.of(loading.Choosing), unread=""))
+        state.choices.keep(replace(state.choices.get(loading.UploadChoice), unread=""))
         state.model = described[text]
 
     described = {_described(state, name): name for name in names}
     hint = "Your own models first, then the samples; type a part of a name, a family or a size."
     now = _described(state, state.model)
     selector("Model", list(described), now, key, choose, hint, width=320, label_visibility="collapsed")
-    if state.choices.of(loading.Choosing).again:
-        state.choices.keep(replace(state.choices.of(loading.Choosing), again=False))
+    if state.choices.get(loading.UploadChoice).again:
+        state.choices.keep(replace(state.choices.get(loading.UploadChoice), again=False))
         st.session_state[OPEN] = True
     with st.popover("Upload", icon=":material/upload_file:", on_change="rerun", key=OPEN):
         _upload(state)
@@ -112,28 +112,28 @@ def _take_file(state: AppState) -> None:
         st.session_state[OPEN] = False
 
 
-def loaded_model(state: AppState, device: str) -> loading.Loaded | None:
+def loaded_model(state: AppState, device: str) -> loading.LoadedModel | None:
     """Return the session's model, ready; asks for open dimensions, or shows why it cannot be read.
 
     An upload that cannot be read is given up: the page shows the former model, and the reason stands
     beside the upload.
     """
     try:
-        if state.choices.of(loading.Choosing).unread == state.model:
+        if state.choices.get(loading.UploadChoice).unread == state.model:
             _read_upload(state)
         loaded = loading.load_model(state, state.model, device, state.scenario.contraction)
-        if state.choices.of(loading.Choosing).asks == state.model:
+        if state.choices.get(loading.UploadChoice).asks == state.model:
             _ask_precision(state)
         return loaded
     except MissingDimensions as question:
-        _ask(state, question)
+        _ask_dimensions(state, question)
     except NonaError as error:
         show_error(error)
     return None
 
 
 def _read_upload(state: AppState) -> None:
-    choosing, single = state.choices.of(loading.Choosing), False
+    choosing, single = state.choices.get(loading.UploadChoice), False
     try:
         graph = loading.load_graph(state, choosing.unread)
         single = any(t.dtype == "float32" and t.shape is not None for t in graph.tensors.values())
@@ -148,7 +148,7 @@ def _read_upload(state: AppState) -> None:
         state.choices.keep(replace(choosing, unread="", replaced=None, again=True))
         st.rerun()
     state.choices.keep(replace(choosing, unread="", replaced=None, asks=choosing.unread if single else ""))
-    state.tell(f"{state.model} is in the list of models; add it to", "scenario", "the workload")
+    state.notify(f"{state.model} is in the list of models; add it to", "scenario", "the workload")
     st.rerun()  # the message stands above the page
 
 
@@ -161,7 +161,7 @@ def _ask_precision(state: AppState) -> None:
         state.edit(path, next(value for value, name in names.items() if name == text))
 
     def done() -> None:
-        state.choices.keep(replace(state.choices.of(loading.Choosing), asks=""))
+        state.choices.keep(replace(state.choices.get(loading.UploadChoice), asks=""))
 
     with st.container(border=True, key="ask-precision"):
         st.markdown(
@@ -209,7 +209,7 @@ def _resize(state: AppState, name: str, key: str) -> None:
         state.symbols[state.model] = {**state.symbols[state.model], name: nearest(size)}
 
 
-def _ask(state: AppState, question: MissingDimensions) -> None:
+def _ask_dimensions(state: AppState, question: MissingDimensions) -> None:
     st.info(plain(str(question)), icon=":material/help:")
     begin = usual_sizes(question.names) | state.symbols.get(state.model, {})
     with st.form("symbols"):

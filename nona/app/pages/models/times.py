@@ -33,7 +33,7 @@ from nona.scenario.schema import GivenSpec
 
 
 @dataclass(frozen=True, slots=True)
-class ShownDevice:
+class DeviceChoice:
     """The device on which times are shown; empty: the first of the cluster. ``among``: the cluster's then."""
 
     name: str = ""
@@ -76,7 +76,7 @@ def _device(state: AppState) -> str:
 
     The cluster's first one where none was, or where it left the cluster since.
     """
-    names, here, chosen = device_names(state.scenario), _in_cluster(state), state.choices.of(ShownDevice)
+    names, here, chosen = device_names(state.scenario), _in_cluster(state), state.choices.get(DeviceChoice)
     has_left = chosen.name in chosen.among and chosen.name not in here
     kept = here[0] if has_left or not chosen.name else chosen.name
     return kept if kept in names else names[0]
@@ -87,7 +87,7 @@ def _pick_device(state: AppState, shown: str) -> None:
     hint = "The GPU for the times on this page; the cluster's GPUs are set on page Scenario."
 
     def choose(name: str) -> None:
-        state.choices.keep(ShownDevice(name, _in_cluster(state)))
+        state.choices.keep(DeviceChoice(name, _in_cluster(state)))
 
     selector("Times on device", names, shown, "device", choose, hint)
 
@@ -258,7 +258,7 @@ def take_measured(state: AppState, name: str, data: bytes) -> None:
     read_measured(data)
     kept = state.uploads.add(stored_name(name, ENDING), data)
     if state.edit(("cost", "measured"), kept):
-        state.tell(f"The measured times of {kept} are used from now on; see", "simulation", "Simulation")
+        state.notify(f"The measured times of {kept} are used from now on; see", "simulation", "Simulation")
 
 
 def _remove(state: AppState) -> None:

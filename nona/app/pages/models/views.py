@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from nona.app.models import graph_views
-from nona.app.models.loading import Loaded, load_model, model_names
+from nona.app.models.loading import LoadedModel, load_model, model_names
 from nona.app.pages.models import gain as models_gain
 from nona.app.session.page_list import page_file
 from nona.app.session.state import AppState
@@ -48,7 +48,7 @@ def pick_view() -> str:
     return one_of("Show", VIEW_NAMES, VIEW_KEY, hint, label_visibility="collapsed")
 
 
-def show_view(state: AppState, loaded: Loaded, device: str, view: str) -> None:
+def show_view(state: AppState, loaded: LoadedModel, device: str, view: str) -> None:
     """Draw one view of the session's model; ``device`` is the one whose times it shows."""
     if view == OPERATORS:
         graph_views.graph_browser(state, loaded, graph_views.MODEL, partial(model_facts, state, loaded))
@@ -73,7 +73,7 @@ def show_view(state: AppState, loaded: Loaded, device: str, view: str) -> None:
         _gain(state, loaded, device, spans)
 
 
-def _gain(state: AppState, loaded: Loaded, device: str, spans: Sequence[IdleSpan]) -> None:
+def _gain(state: AppState, loaded: LoadedModel, device: str, spans: Sequence[IdleSpan]) -> None:
     if not spans:
         st.info(
             "Nothing is left to distribute: the tasks form a chain, so a query stays on one server. A "
@@ -85,9 +85,9 @@ def _gain(state: AppState, loaded: Loaded, device: str, spans: Sequence[IdleSpan
     models_gain.subgraphs_with_counts(state, loaded, device, spans)
 
 
-def _where(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
+def _where(state: AppState, loaded: LoadedModel, about: Callable[[], None]) -> None:
     """Draw the tasks in the colours of the servers on which the solved placement runs them most often."""
-    solved = state.held("place", SolvedPlacement)
+    solved = state.result_of("place", SolvedPlacement)
     rows = state.scenario.workload
     label = next(
         (n for n, r in zip(state.scenario.labels, rows, strict=True) if r.model == state.model), None
@@ -109,7 +109,7 @@ def _where(state: AppState, loaded: Loaded, about: Callable[[], None]) -> None:
     graph_views.graph_browser(state, loaded, graph_views.HOMES, about, homes)
 
 
-def _tables(state: AppState, loaded: Loaded) -> None:
+def _tables(state: AppState, loaded: LoadedModel) -> None:
     costed, contracted = loaded.prepared.costed[0], loaded.prepared.contracted
     st.subheader("Operators")
     table(report_models.operators(costed), "operators", "Work and time of every operator", height=400)
@@ -141,7 +141,7 @@ def pick_beside(state: AppState, view: str) -> str | None:
     )
 
 
-def show_both(state: AppState, loaded: Loaded, other: str, device: str, view: str) -> None:
+def show_both(state: AppState, loaded: LoadedModel, other: str, device: str, view: str) -> None:
     """Draw the session's model and another one side by side, and compare their figures."""
     try:
         second = load_model(state, other, device, state.scenario.contraction)
@@ -199,7 +199,7 @@ def time_by_kind(costed: CostedGraph) -> dict[str, float]:
     return times
 
 
-def model_facts(state: AppState, loaded: Loaded) -> None:
+def model_facts(state: AppState, loaded: LoadedModel) -> None:
     """Show the figures of a model as tiles."""
     costed = loaded.prepared.costed[0]
     report = inspection(costed)
@@ -250,7 +250,7 @@ def times_origin(costed: CostedGraph) -> None:
     st.caption(plain(origin))
 
 
-def graph_download(loaded: Loaded) -> None:
+def graph_download(loaded: LoadedModel) -> None:
     """Offer the graph as JSON node-link, which this app and NetworkX read; made when it is asked for."""
     graph = loaded.prepared.graph
     hint = "Operators, shapes and bytes as node-link JSON. The picture: Save as SVG below the graph."

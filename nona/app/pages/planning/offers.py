@@ -31,7 +31,9 @@ _OF_OFFER = ("gpu", "mig", "gpus", "vcpus", "mps")
 def begin_plan(state: AppState) -> None:
     """Add a part ``plan`` that offers what the cluster has."""
     if state.change((PART,), {"offers": _offers_of(state.scenario)}):
-        state.tell("The servers of this cluster are on offer now. Add other GPUs, or find the plan at once.")
+        state.notify(
+            "The servers of this cluster are on offer now. Add other GPUs, or find the plan at once."
+        )
 
 
 def begin_count(state: AppState) -> None:
@@ -39,7 +41,7 @@ def begin_count(state: AppState) -> None:
     groups = state.scenario.cluster.servers
     group = next((i for i, g in enumerate(groups) if g.engine is None), 0)
     if state.change((PART,), {"group": group, "schedulers": state.value(("schedulers",))}):
-        state.tell("Count servers: the fewest for each scheduler, with all else unchanged.")
+        state.notify("Count servers: the fewest for each scheduler, with all else unchanged.")
 
 
 def group_field(state: AppState) -> None:
@@ -184,7 +186,7 @@ def batch_fields(state: AppState) -> None:
         )
         hint = "Another largest batch to try; 1: one query at a time."
         count = len(spec.batches) if spec else 0
-        _rows(state, BATCHES, count, ("size", "delay"), "batch", {"size": 4}, hint)
+        _entry_rows(state, BATCHES, count, ("size", "delay"), "batch", {"size": 4}, hint)
 
 
 def roles_text(scenario: Scenario) -> str:
@@ -202,10 +204,10 @@ def engine_fields(state: AppState) -> None:
         hint = "Other settings to try on every offer."
         count = len(spec.engines) if spec else 0
         keys = ("roles", "scheduler", "budget", "sequences", "prefix_cache")
-        _rows(state, ENGINES, count, keys, "setting", {}, hint)
+        _entry_rows(state, ENGINES, count, keys, "setting", {}, hint)
 
 
-def _rows(
+def _entry_rows(
     state: AppState,
     path: PlacePath,
     count: int,

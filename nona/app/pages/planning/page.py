@@ -187,7 +187,7 @@ def _why(report: PlanReport, option: PlanOption) -> str:
 
 def _open(state: AppState, option: PlanOption) -> None:
     state.apply(opened(state.scenario, option), "opening an option of the plan")
-    state.tell("The scenario has these servers now. Run it to see its charts.", "simulation", "Simulation")
+    state.notify("The scenario has these servers now. Run it to see its charts.", "simulation", "Simulation")
     state.go_to = page_file("simulation")
 
 
@@ -344,7 +344,7 @@ def _fields(state: AppState) -> None:
 PLAN = RunPage(
     kind="plan",
     label="Find the plan",
-    of=PlanOutcome,
+    result_type=PlanOutcome,
     summary=summary,
     fields=_fields,
     live=_live,

@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from nona.app.form import entry_at, field, fields
+from nona.app.layout.first_steps import Demo, examples, start_card
 from nona.app.pages.planning.offers import (
     PART,
     TARGETS,
@@ -19,7 +20,6 @@ from nona.app.pages.planning.offers import (
     offer_fields,
 )
 from nona.app.session.state import AppState
-from nona.app.shell.first_steps import Demo, examples, start_card
 from nona.app.store.contents import scenario_of
 from nona.app.widgets.fields import button, listed, plain, upload
 from nona.app.widgets.policy_choice import option_popover, pick_entries
@@ -78,7 +78,7 @@ def start_screen(state: AppState) -> None:
 def _last_plan(state: AppState) -> None:
     """Offer the last plan of a scenario that was opened again without its question."""
     result = state.results.get("language-plan" if state.scenario.language else "plan")
-    if result is None or result.of != state.scenario.name:
+    if result is None or result.scenario_name != state.scenario.name:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="plan-last"):
         st.markdown("An earlier plan of this scenario exists.", width="stretch")
@@ -147,7 +147,7 @@ def _survival(state: AppState) -> None:
 
     def take(value: str) -> None:
         if value == "rack" and without:
-            state.tell(f"A rack cannot be chosen: {NO_RACKS}.")
+            state.notify(f"A rack cannot be chosen: {NO_RACKS}.")
             state.revision += 1  # the field goes back
         else:
             state.edit(path, value)
@@ -158,7 +158,8 @@ def _survival(state: AppState) -> None:
 def _models(state: AppState) -> None:
     rows = list(zip(state.scenario.labels, state.scenario.workload, strict=True))
     words = [
-        f"* **{plain(label)}** {row.load_text}{_asked(state, label, row.slo)}" for label, row in rows[:LISTED]
+        f"* **{plain(label)}** {row.load_text}{_bounds_text(state, label, row.slo)}"
+        for label, row in rows[:LISTED]
     ]
     more = [f"* and {len(rows) - LISTED:,} more"] if len(rows) > LISTED else []
     st.markdown("\n".join([*words, *more]))
@@ -167,7 +168,7 @@ def _models(state: AppState) -> None:
     )
 
 
-def _asked(state: AppState, label: str, slo_s: float | None) -> str:
+def _bounds_text(state: AppState, label: str, slo_s: float | None) -> str:
     """List the bounds that a model is asked to keep: its SLO unless it is not asked, and its own targets."""
     entry = entry_at(state, (*TARGETS, label))
     own = [f"{key} {value}" for key, value in entry.items() if key != "hit"]
@@ -183,10 +184,10 @@ def _week(state: AppState) -> None:
         field(state, f"{PART}.startup")
     key = f"plan-profile-upload-{state.revision}"
     with st.popover("Upload a week", icon=":material/upload:"):
-        upload(state, "Profile or trace", key, "plan-profile", partial(_take, state), PROFILE_HELP)
+        upload(state, "Profile or trace", key, "plan-profile", partial(_take_file, state), PROFILE_HELP)
 
 
-def _take(state: AppState, name: str, data: bytes) -> None:
+def _take_file(state: AppState, name: str, data: bytes) -> None:
     name = name if name.lower().endswith(ENDINGS) else f"{name}.csv"
     state.change(PROFILE, state.uploads.add(name, data))
 

@@ -10,7 +10,7 @@ from nona.app.form import field
 from nona.app.jobs.registry import AppJob
 from nona.app.pages.queries import placement_result
 from nona.app.pages.run_page import RunPage, Tab
-from nona.app.pages.scenario.language import prepared
+from nona.app.pages.scenario.language import prepared_language
 from nona.app.session.state import AppState
 from nona.app.widgets.downloads import reports
 from nona.app.widgets.fields import plain
@@ -21,7 +21,7 @@ from nona.core.tables import of_mappings, share_text
 from nona.core.units import format_number, format_time
 from nona.language.report.figures import sizes_figure, sizes_finding
 from nona.language.report.tables import SIZES
-from nona.language.study.sizes import engine_sizes, own_rate
+from nona.language.workflows.sizes import engine_sizes, own_rate
 from nona.queries.placement.results import (
     PlacementReport,
     SearchProgress,
@@ -33,7 +33,7 @@ from nona.queries.placement.results import (
 from nona.queries.report.html import placement_html
 from nona.queries.report.placement import comparison, tables, text
 from nona.queries.report.placement.figures import link_waits_figure, steps_figure
-from nona.queries.study.tested_range import like_cases_text
+from nona.queries.workflows.tested_range import like_cases_text
 from nona.scenario.schema import Scenario
 from nona.scenario.words import words
 
@@ -154,11 +154,11 @@ def _show_working(state: AppState, data: SolvedPlacement) -> None:
             "None: the formula does not cover executors that batch, instances that share a GPU, and users."
         )
     for line in data.working.lines:
-        _line(line)
+        _formula_line(line)
     _queries(data.working.models)
 
 
-def _line(line: WorkingLine, name: str = "") -> None:
+def _formula_line(line: WorkingLine, name: str = "") -> None:
     with st.expander(f"{plain(name)}{plain(line.title)}: **{plain(value_text(line))}**"):
         st.latex(line.formula)
         st.latex(line.filled)
@@ -185,7 +185,7 @@ def value_text(line: WorkingLine) -> str:
 def _queries(models: Mapping[str, WorkingModel]) -> None:
     for name, model in models.items():
         for line in model.lines:
-            _line(line, f"{name}: ")
+            _formula_line(line, f"{name}: ")
     names = [n for n, m in models.items() if any(s.configurations and s.interior for s in m.subgraphs)]
     if not names:
         return
@@ -248,7 +248,7 @@ def _like_cases(state: AppState, data: SolvedPlacement) -> str:
 PLACEMENT = RunPage(
     kind="place",
     label="Solve the placement",
-    of=SolvedPlacement,
+    result_type=SolvedPlacement,
     summary=_summary,
     fields=_objective_choice,
     live=_live_search,
@@ -289,20 +289,20 @@ def engines_section(state: AppState) -> None:
         for index, group in enumerate(state.scenario.cluster.servers)
         if group.engine is not None
     }
-    names, study = list(groups), prepared(state)
+    names, prepared = list(groups), prepared_language(state)
     hint = "A server group with an engine; one GPU counts as two here."
     chosen = st.selectbox("Servers", names, key="engine-sizes", help=hint) if len(names) > 1 else names[0]
     group = groups[chosen or names[0]]
     try:
-        if isinstance(study, ScenarioError):
-            raise study
+        if isinstance(prepared, ScenarioError):
+            raise prepared
         curves = engine_sizes(state.scenario, state.uploads.sources, state.scenario.cluster.servers[group])
     except NonaError as error:
         st.warning(plain(str(error)), icon=":material/info:")
         return
     finding = sizes_finding(curves)
     st.markdown(f"**{plain(finding)}**")
-    own = own_rate(study, group)
+    own = own_rate(prepared, group)
     alt = f"Time per output token over the rate; this scenario has {format_number(own)}/s. {finding}"
     picture(sizes_figure(curves, own), "engine-sizes-chart", alt)
     errors = {curve.gpus: curve.error for curve in curves if curve.error}

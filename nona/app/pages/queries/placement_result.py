@@ -56,7 +56,7 @@ def _hits(data: placement.PlacementOutcome) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class SmallFigure:
+class Metric:
     """A smaller figure: its name, its value, a line on it, and what it is."""
 
     label: str
@@ -65,27 +65,27 @@ class SmallFigure:
     hint: str
 
 
-def _facts(data: placement.PlacementOutcome) -> list[SmallFigure]:
+def _facts(data: placement.PlacementOutcome) -> list[Metric]:
     p, simulated = data.nona.predicted, data.nona.simulated
     known = p.jct_s is not None
     wait = f"by formula a visit waits {time_text(p.server_wait_s)}" if known else "in full batches"
     return [
-        SmallFigure(
+        Metric(
             "Candidates",
             f"{simulated.candidates:,}",
             comparison.lead_text(data.nona).partition("; ")[2].rstrip(".").capitalize() or "compared",
             "Number of placements simulated with the same jobs. The search does not prove that no better "
             "placement exists.",
         ),
-        SmallFigure(
+        Metric(
             "Against local",
             _short(data, "local"),
             _others(data),
             "Local keeps every query on one server; spread splits every query as far as possible. All are "
             "simulated with the same jobs.",
         ),
-        SmallFigure("GPU load", percent_text(p.compute_utilization), wait, f"{LOAD} Background included."),
-        SmallFigure(
+        Metric("GPU load", percent_text(p.compute_utilization), wait, f"{LOAD} Background included."),
+        Metric(
             "Link busy",
             percent_text(p.network_utilization),
             f"by formula a message waits {time_text(p.network_wait_s)}",
@@ -94,7 +94,7 @@ def _facts(data: placement.PlacementOutcome) -> list[SmallFigure]:
     ]
 
 
-def _small(fact: SmallFigure) -> None:
+def _small(fact: Metric) -> None:
     with st.container(border=True, gap="xxsmall", height="stretch"):
         st.caption(fact.label, help=fact.hint)
         st.markdown(f"**{plain(fact.value)}**")
@@ -103,7 +103,7 @@ def _small(fact: SmallFigure) -> None:
 
 def _short(data: placement.PlacementOutcome, name: comparison.Other) -> str:
     """``25 % below`` or in words; the label names the other."""
-    text = comparison.against(data, name)
+    text = comparison.distance_text(data, name)
     for ending in (f" than {name}", f" {name}"):
         text = text.removesuffix(ending)
     text = text.removeprefix(f"{name} ")
@@ -116,7 +116,7 @@ def _others(data: placement.PlacementOutcome) -> str:
         local_text = "local overloads GPUs"
     else:
         local_text = f"local {kept_text(local) if comparison.is_slo(data.nona) else time_text(local)}"
-    return f"{local_text}; {comparison.against(data, 'spread')}"
+    return f"{local_text}; {comparison.distance_text(data, 'spread')}"
 
 
 def formula_notes(report: placement.PlacementReport) -> None:

@@ -11,14 +11,14 @@ import streamlit as st
 
 from nona.app.form import fields, form
 from nona.app.jobs.kinds import KINDS
+from nona.app.layout.job_panel import current_job
 from nona.app.models.loading import load_row
 from nona.app.pages.queries.simulation_result import TABS, answer
 from nona.app.pages.queries.simulation_runs import run_note, shown_run, simulation_live, to_save
 from nona.app.pages.run_page import RunPage, another_is_shown
 from nona.app.pages.scenario.cluster_drawing import live_cluster
-from nona.app.session.state import AppState, Kept
+from nona.app.session.state import AppState, KeptRun
 from nona.app.session.workspace import jobs
-from nona.app.shell.job_panel import current_job
 from nona.app.widgets.downloads import Files, file_stem, frame_files, kept_files, reports
 from nona.app.widgets.fields import label_text, listed, plain, selector
 from nona.app.widgets.policy_choice import option_popover, pick_entries
@@ -32,8 +32,8 @@ from nona.queries.report.scenario_diff import change_text
 from nona.queries.report.tables import SUMMARY, figures
 from nona.queries.schedulers.expert import SCHEDULER, part_numbers
 from nona.queries.schedulers.registry import SCHEDULERS
-from nona.queries.study.exports import JOBS_CSV, JOBS_PARQUET, TRACE
-from nona.queries.study.tested_range import like_cases_text
+from nona.queries.workflows.exports import JOBS_CSV, JOBS_PARQUET, TRACE
+from nona.queries.workflows.tested_range import like_cases_text
 from nona.scenario.schema import Scenario
 
 AUTOMATIC, OWN_PARTS = "automatic", "own parts"
@@ -227,7 +227,7 @@ def pick_schedulers(state: AppState) -> None:
     pick_entries(state, "simulation-schedulers", ("schedulers",))
 
 
-def _shown(state: AppState) -> Kept | None:
+def _shown(state: AppState) -> KeptRun | None:
     """Show the run on the page, with a note where it is not of the scenario as it is.
 
     Folded if of another.
@@ -252,7 +252,7 @@ KEPT_FILES = {
 }
 
 
-def run_files(state: AppState, run: Kept) -> Files:
+def run_files(state: AppState, run: KeptRun) -> Files:
     """Return the files of a run; those with every job are kept as long as its job is known."""
     data, job = run.data, jobs().get(run.job_id)
     name = file_stem(data.about.name)
@@ -268,7 +268,7 @@ def run_files(state: AppState, run: Kept) -> Files:
     }
 
 
-def _like_cases(state: AppState, run: Kept) -> str:
+def _like_cases(state: AppState, run: KeptRun) -> str:
     schedulers = run.data.report.schedulers
     best = shortest({name: s for name, s in schedulers.items() if run.data.predicted.get(name) is not None})
     if best is None:
@@ -280,7 +280,7 @@ def _like_cases(state: AppState, run: Kept) -> str:
 SIMULATION = RunPage(
     kind="simulate",
     label="Run the simulation",
-    of=Kept,
+    result_type=KeptRun,
     summary=_summary,
     fields=_fields,
     shown=_shown,

@@ -7,7 +7,7 @@ import streamlit as st
 from nona.app.pages.run_page import PageRun, ended_early, run_area
 from nona.app.session.kept import choose
 from nona.app.session.state import AppState
-from nona.app.tasks.desk import HoldsAsked
+from nona.app.tasks.context import HoldsAsked
 from nona.app.widgets.fields import choose_one, plain
 from nona.app.widgets.results import show_finding, table
 from nona.planning.report_holds import HELD, holds_finding, holds_note
@@ -39,13 +39,13 @@ def holds_panel(state: AppState) -> None:
             PageRun(
                 kind="holds",
                 label="Does it hold?",
-                of=HoldsOutcome,
+                result_type=HoldsOutcome,
                 beside=lambda: _choice(names, scheduler),
                 live=lambda job: _sentences(HoldsOutcome.from_json(job.live)),
                 answer=_answer,
                 before="Checks the present cluster under one scheduler: every SLO, with how much more "
                 "traffic, and without a server.",
-                asked=HoldsAsked(scheduler=scheduler),
+                request=HoldsAsked(scheduler=scheduler),
                 command="plan",
                 words=("--present", "--scheduler", scheduler),
                 advice="A run of fewer jobs takes less time.",

@@ -10,7 +10,7 @@ from nona.app.pages.queries.simulation_runs import baseline_panel, draw_run, run
 from nona.app.pages.run_page import Tab
 from nona.app.pages.scenario.cluster import busiest_links_panel
 from nona.app.pages.scenario.cluster_drawing import cluster_result
-from nona.app.session.state import AppState, Kept
+from nona.app.session.state import AppState, KeptRun
 from nona.app.widgets.fields import choose_one, plain
 from nona.app.widgets.results import chart, table
 from nona.core.figures import dots_figure
@@ -141,12 +141,12 @@ def _differences_panel(differences: Differences) -> None:
     )
 
 
-def _rows(data: SimulatedRun) -> list[Sureness]:
+def _confidence_rows(data: SimulatedRun) -> list[Sureness]:
     return uncertainty.sureness_rows(data.report, data.predicted, data.idle_s)
 
 
 def _sure_tab(state: AppState, data: SimulatedRun) -> None:
-    rows = _rows(data)
+    rows = _confidence_rows(data)
     chart(
         forest_figure(rows),
         "Predicted and simulated means",
@@ -260,9 +260,9 @@ def _scheduler(names: list[str]) -> str:
     return choose_one("Scheduler", names, "result-scheduler", "The scheduler to show.")
 
 
-def _of_data(draw: Callable[[AppState, SimulatedRun], None]) -> Tab[Kept]:
+def _of_data(draw: Callable[[AppState, SimulatedRun], None]) -> Tab[KeptRun]:
 
-    def drawn(state: AppState, run: Kept) -> None:
+    def drawn(state: AppState, run: KeptRun) -> None:
         draw(state, run.data)
         st.caption(plain(run.mark))
 
@@ -290,7 +290,7 @@ def early_text(data: SimulatedRun, after_s: float) -> str:
     return f"{text}.{f' No replication of {join_words(none)} had ended.' if none else ''}"
 
 
-def answer(state: AppState, run: Kept) -> None:
+def answer(state: AppState, run: KeptRun) -> None:
     """Show the charts, trouble, advice, the table, the run against the baseline."""
     data = run.data
     draw_run(run)
@@ -310,7 +310,7 @@ def answer(state: AppState, run: Kept) -> None:
     baseline_panel(state, run)
 
 
-def _advice(run: Kept) -> None:
+def _advice(run: KeptRun) -> None:
     cut = run.data.ended_early_s is not None and len(run.data.report.schedulers) == 1
     text = scheduler_advice(run.data.report.schedulers, run.data.differences)
     if text and not cut:  # else the others did not come to run: the one that did was not compared with any
@@ -318,7 +318,7 @@ def _advice(run: Kept) -> None:
             st.markdown(f"**{plain(text)}**")
 
 
-def _results(run: Kept) -> None:
+def _results(run: KeptRun) -> None:
     data = run.data
     alt = f"Every scheduler with its times, SLO hits and loads. {run.mark}"
     table(

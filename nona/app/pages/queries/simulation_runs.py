@@ -9,7 +9,7 @@ import streamlit as st
 from nona.app.jobs.registry import AppJob
 from nona.app.pages.run_page import earlier_key
 from nona.app.pages.runs import ToSave
-from nona.app.session.state import AppState, Kept, Result
+from nona.app.session.state import AppState, KeptRun, Result
 from nona.app.widgets.components import declare
 from nona.app.widgets.fields import one_of, plain
 from nona.app.widgets.results import picture, show_finding, table
@@ -30,7 +30,7 @@ MOST_DRAWN = 8  # schedulers: more lines cannot be told apart, and each costs th
 _component = declare("livechart", *_PIECES, why="plotly redraws four charts too slowly")
 
 
-class LineLook(Document):
+class LineStyle(Document):
     """The look of a scheduler's line, in plotly's words."""
 
     colour: str
@@ -48,7 +48,7 @@ class LiveCharts(Document):
     series: LiveLines
     schedulers: tuple[str, ...]
     slo: tuple[tuple[str, float], ...]
-    styles: Mapping[str, LineLook]
+    styles: Mapping[str, LineStyle]
     low_s: float
     per_octave: int
     running: bool
@@ -69,7 +69,7 @@ def chart_data(live: LiveRun, running: bool, note: str = "") -> LiveCharts:
         series=series,
         schedulers=drawn,
         slo=live.slo,
-        styles={name: _look(name) for name in drawn},
+        styles={name: _line_style(name) for name in drawn},
         low_s=LOWEST_S,
         per_octave=PER_OCTAVE,
         running=running,
@@ -92,9 +92,9 @@ def _not_drawn(schedulers: Sequence[str], drawn: Sequence[str]) -> str:
     return f"More than {MOST_DRAWN} lines cannot be told apart: {where}."
 
 
-def _look(name: str) -> LineLook:
+def _line_style(name: str) -> LineStyle:
     style = scheduler_style(name)
-    return LineLook(colour=style.colour, dash=style.dash, symbol=style.symbol)
+    return LineStyle(colour=style.colour, dash=style.dash, symbol=style.symbol)
 
 
 def live_charts(key: str, charts: LiveCharts) -> None:
@@ -106,7 +106,7 @@ KIND = "simulate"
 RUN = "Run the simulation"
 
 
-def shown_run(state: AppState) -> Kept | None:
+def shown_run(state: AppState) -> KeptRun | None:
     """Return the run whose result is on the page, while it is kept."""
     result = state.results.get(KIND)
     return None if result is None else state.runs.of_job(result.job_id)
@@ -127,7 +127,7 @@ def show_run(state: AppState, number: int | None, instead_of: int) -> None:
         st.session_state[earlier_key(KIND, run.job_id)] = True  # also where it is of another scenario
 
 
-def run_note(state: AppState, shown: Kept, changes: str) -> None:
+def run_note(state: AppState, shown: KeptRun, changes: str) -> None:
     """Explain a run of the scenario as it was before ``changes``, and the next step."""
     then = f"The scenario has changed since: {changes}." if changes else "The scenario has changed since."
     mark = state.fingerprint(KIND)
@@ -152,7 +152,7 @@ def _pin_run(state: AppState, number: int | None) -> None:
     state.runs.pinned = number
 
 
-def runs_bar(state: AppState, shown: Kept) -> None:
+def runs_bar(state: AppState, shown: KeptRun) -> None:
     """Show the choice among kept runs, the baseline and the way back to a run's scenario."""
     runs = {run.number: run for run in reversed(state.runs.kept)}
     with st.container(horizontal=True, vertical_alignment="bottom", key="runs-bar"):
@@ -178,12 +178,12 @@ def runs_bar(state: AppState, shown: Kept) -> None:
             )
 
 
-def to_save(run: Kept) -> ToSave:
+def to_save(run: KeptRun) -> ToSave:
     """Return what is saved of a run."""
     return ToSave(str(run.number), run.name, run.data)
 
 
-def _choose(state: AppState, runs: dict[int, Kept], shown: Kept) -> None:
+def _choose(state: AppState, runs: dict[int, KeptRun], shown: KeptRun) -> None:
     numbers = list(runs)
     key = f"run-shown-{numbers[0]}-{shown.number}"  # a new key with every run, so that it says what is shown
 
@@ -216,7 +216,7 @@ def simulation_live(job: AppJob) -> None:
     _draw(live_headline(live), chart_data(live, True, note=f"{_counts(live)}{SO_FAR}"))
 
 
-def draw_run(run: Kept) -> None:
+def draw_run(run: KeptRun) -> None:
     """Show the charts of a finished run in the form of the live ones."""
     data = run.data
     schedulers = data.report.schedulers
@@ -228,7 +228,7 @@ def draw_run(run: Kept) -> None:
     )
 
 
-def _draw(finding: Finding, charts: LiveCharts, run: Kept | None = None, key: str = "live") -> None:
+def _draw(finding: Finding, charts: LiveCharts, run: KeptRun | None = None, key: str = "live") -> None:
     notes = () if run is None else (f"Run {run.title} · version {run.data.about.hash}",)
     show_finding("finding" if key == "live" else f"finding-{key}", finding, *notes)
     live_charts(f"{key}-charts", charts)
@@ -249,7 +249,7 @@ MEASURES: Mapping[str, Measure] = {
 }
 
 
-def baseline_panel(state: AppState, new: Kept) -> None:
+def baseline_panel(state: AppState, new: KeptRun) -> None:
     """Nothing without a baseline; a hint while the baseline itself is shown."""
     old = state.runs.baseline
     if old is None:
@@ -261,10 +261,10 @@ def baseline_panel(state: AppState, new: Kept) -> None:
                 "side by side."
             )
             return
-        _beside(old, new)
+        _compare_runs(old, new)
 
 
-def _beside(old: Kept, new: Kept) -> None:
+def _compare_runs(old: KeptRun, new: KeptRun) -> None:
     match = pairing(old.data.scenario, new.data.scenario, (_warmup(old), _warmup(new)))
     by_scheduler = changes(old.data.means, new.data.means, match.paired)
     what = change_text(old.data.scenario, new.data.scenario) or "Nothing changed"
@@ -292,6 +292,6 @@ def _beside(old: Kept, new: Kept) -> None:
     )
 
 
-def _warmup(run: Kept) -> int | None:
+def _warmup(run: KeptRun) -> int | None:
     warmup = run.data.report.warmup
     return None if warmup is None else warmup.jobs

@@ -98,15 +98,18 @@ def _run(state: AppState) -> PageRun[Any]:
     two = isinstance(settings, GridRequest)
     kind = "grid" if two else "sweep"
     of: type[SweepOutcome | GridOutcome] = GridOutcome if two else SweepOutcome
-    outcome, mark = state.held(kind, of), state.results[kind].fingerprint if kind in state.results else ""
+    outcome, mark = (
+        state.result_of(kind, of),
+        state.results[kind].fingerprint if kind in state.results else "",
+    )
     same = outcome is not None and mark == version and outcome.ended_early_s is None
     return PageRun(
         kind=kind,
         label="Run sweep",
-        of=of,
+        result_type=of,
         live=_live_grid if two else _live_sweep,
         answer=_answer,
-        asked=settings,
+        request=settings,
         version=version,
         before=f"Nothing has been swept yet. {work_text(settings)}",
         # A result has settings of its own: it is stale where these now give another version.

@@ -20,13 +20,13 @@ from nona.core.errors import NonaError
 from nona.core.text import count_text
 from nona.core.units import format_number
 from nona.queries.family import SIMULATED
-from nona.queries.report.workloads import Offered
+from nona.queries.report.workloads import OfferedLoad
 from nona.queries.schedulers.registry import scheduler_names
-from nona.queries.sweeps.bench import check_grid, check_settings, swept_scenario
 from nona.queries.sweeps.findings import target_text
 from nona.queries.sweeps.numbers import LOAD, number_named, numbers_of
 from nona.queries.sweeps.report import parse_values
 from nona.queries.sweeps.results import TARGET, GridOutcome, GridRequest, SweepOutcome, SweepRequest
+from nona.queries.sweeps.sweep_points import check_grid, check_settings, swept_scenario
 from nona.scenario.file import scenario_hash
 from nona.scenario.schema import Scenario
 
@@ -50,7 +50,7 @@ def _chosen(state: AppState, name: str, usual: T) -> T:
     return chosen if isinstance(chosen, type(usual)) else usual
 
 
-def _within(state: AppState, name: str, usual: N, least: N, most: N) -> N:
+def _number_within(state: AppState, name: str, usual: N, least: N, most: N) -> N:
     return min(max(_chosen(state, name, usual), least), most)
 
 
@@ -90,16 +90,16 @@ def _own_schedulers(state: AppState) -> list[str]:
 
 
 def _jobs(state: AppState) -> int:
-    return _within(state, "jobs", min(state.scenario.simulation.jobs, JOBS), 1, MOST_JOBS)
+    return _number_within(state, "jobs", min(state.scenario.simulation.jobs, JOBS), 1, MOST_JOBS)
 
 
 def _replications(state: AppState) -> int:
     usual = min(max(state.scenario.simulation.replications, 2), REPLICATIONS)
-    return _within(state, "replications", usual, 1, MOST_RUNS)
+    return _number_within(state, "replications", usual, 1, MOST_RUNS)
 
 
 def _target(state: AppState) -> float:
-    return _within(state, "target", TARGET, LEAST_TARGET, MOST_TARGET)
+    return _number_within(state, "target", TARGET, LEAST_TARGET, MOST_TARGET)
 
 
 def _values(state: AppState, number: str) -> tuple[float, ...]:
@@ -113,7 +113,7 @@ def _values_text(state: AppState, number: str) -> str:
     return _chosen(state, f"values-{number}", usual)
 
 
-def _past_the_edge(load: Offered | None) -> float:
+def _past_the_edge(load: OfferedLoad | None) -> float:
     """Return a load beyond the one that saturates the executors at best, where that is above the usual 2."""
     if load is None or load.best <= 0:
         return 2.0
@@ -125,7 +125,7 @@ def sweep_version(scenario: Scenario, settings: Settings) -> str:
     sweep = settings
     if isinstance(sweep, GridRequest):
         second = number_named(scenario, sweep.second)
-        scenario, sweep = second.set(scenario, sweep.values[0]), sweep.sweep
+        scenario, sweep = second.with_value(scenario, sweep.values[0]), sweep.sweep
     first = swept_scenario(scenario, sweep, sweep.values[0])
     whole = scenario_hash(first, *SIMULATED) + json.dumps(settings.to_json(), sort_keys=True)
     return hashlib.sha256(whole.encode()).hexdigest()[:12]

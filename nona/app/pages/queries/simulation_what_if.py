@@ -9,22 +9,30 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from nona.app.layout.job_panel import progress_text
 from nona.app.pages.queries.simulation_result import engine_text, overload_warnings
 from nona.app.session.live import ScenarioState, ShownAnswer, question
 from nona.app.session.state import AppState
-from nona.app.session.workspace import jobs, whose
-from nona.app.shell.job_panel import progress_text
+from nona.app.session.workspace import jobs, owner_key
 from nona.app.widgets.fields import label_text, plain, show_error
 from nona.app.widgets.results import chart, table
 from nona.core.errors import NonaError
-from nona.core.figures import beside, dots_figure
+from nona.core.figures import dots_figure, with_previous
 from nona.core.tables import FilledTable
 from nona.core.units import format_bandwidth, format_time
 from nona.queries.report.figures import hit_dots, jct_dots
 from nona.queries.report.report import python_decisions
 from nona.queries.report.scenario_diff import change_text
 from nona.queries.report.tables import RESULTS, figures
-from nona.queries.sweeps.numbers import CAPACITY, COMPUTE, LINK, LOAD, Number, number_named, numbers_of
+from nona.queries.sweeps.numbers import (
+    CAPACITY,
+    COMPUTE,
+    LINK,
+    LOAD,
+    ScenarioNumber,
+    number_named,
+    numbers_of,
+)
 from nona.scenario.schema import Scenario
 
 FACTORS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -36,21 +44,21 @@ Standing = tuple[str, tuple[float, ...]]
 class Move:
     """A number of the copy (SI), and where it stood in the scenario when it was moved."""
 
-    stood: Standing
+    state: Standing
     value: float
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class MovedNumbers:
     """The moved numbers by their keys."""
 
     moves: Mapping[str, Move] = field(default_factory=dict)
 
 
-def value(state: AppState, number: Number) -> float:
+def value(state: AppState, number: ScenarioNumber) -> float:
     """Return the number as it stands in the copy (SI)."""
     move = moves(state).get(number.key)
-    return number.of(state.scenario) if move is None else move.value
+    return number.value_in(state.scenario) if move is None else move.value
 
 
 def moves(state: AppState) -> dict[str, Move]:
@@ -58,26 +66,26 @@ def moves(state: AppState) -> dict[str, Move]:
     numbers = {n.key: n for n in numbers_of(state.scenario)}
     return {
         key: move
-        for key, move in state.choices.of(Copy).moves.items()
-        if key in numbers and move.stood == _standing(state.scenario, numbers[key])
+        for key, move in state.choices.get(MovedNumbers).moves.items()
+        if key in numbers and move.state == _standing(state.scenario, numbers[key])
     }
 
 
-def move(state: AppState, number: Number, value: float) -> None:
+def move(state: AppState, number: ScenarioNumber, value: float) -> None:
     """Set a number of the copy; the scenario stays."""
     all_moves = moves(state)
-    if value == number.of(state.scenario):
+    if value == number.value_in(state.scenario):
         all_moves.pop(number.key, None)
     else:
         all_moves[number.key] = Move(_standing(state.scenario, number), value)
-    state.choices.keep(Copy(all_moves))
+    state.choices.keep(MovedNumbers(all_moves))
 
 
 def copied(state: AppState) -> Scenario:
     """Return the scenario with the moved numbers; the scenario itself where none is moved."""
     scenario = state.scenario
     for key, moved in moves(state).items():
-        scenario = number_named(state.scenario, key).set(scenario, moved.value)
+        scenario = number_named(state.scenario, key).with_value(scenario, moved.value)
     return scenario
 
 
@@ -97,7 +105,7 @@ def apply(state: AppState) -> None:
 
 def discard(state: AppState) -> None:
     """Make the copy equal to the scenario again."""
-    state.choices.keep(Copy())
+    state.choices.keep(MovedNumbers())
 
 
 def _most_servers(scenario: Scenario) -> int:
@@ -113,28 +121,28 @@ def _most_servers(scenario: Scenario) -> int:
 
 def capacities(scenario: Scenario) -> list[float]:
     """Capacities (bytes/s) from a sixteenth to sixteen times the scenario's, to six digits in bits."""
-    here = number_named(scenario, CAPACITY).of(scenario)
+    here = number_named(scenario, CAPACITY).value_in(scenario)
     return [here if f == 1 else float(f"{8 * here * f:.6g}") / 8 for f in FACTORS]
 
 
-def _standing(scenario: Scenario, number: Number) -> Standing:
+def _standing(scenario: Scenario, number: ScenarioNumber) -> Standing:
     if number.key == LOAD:
         return scenario.name, tuple(row.rate for row in scenario.workload)
-    return scenario.name, (number.of(scenario),)
+    return scenario.name, (number.value_in(scenario),)
 
 
 BEFORE = "before"
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnAnswer:
     """Figures and rows of an answer and the one before, so that a look that finds no news costs little."""
 
     shown: ShownAnswer
     before: ShownAnswer | None
     jct: go.Figure
     hits: go.Figure
-    rows: FilledTable
+    table: FilledTable
 
 
 def _draw_answer(state: AppState, shown: ShownAnswer, before: ShownAnswer | None) -> None:
@@ -148,7 +156,7 @@ def _draw_answer(state: AppState, shown: ShownAnswer, before: ShownAnswer | None
         alt = f"SLO hits of each scheduler with their 95 % interval{ghost}"
         chart(drawn.hits, "SLO hits", "what-if-hits", alt)
     alt = "Every scheduler's times, SLO hits and loads for the numbers above"
-    table(drawn.rows, "what-if-table", alt, "what_if")
+    table(drawn.table, "what-if-table", alt, "what_if")
     with st.container():
         for name, why in data.failed.items():
             st.warning(plain(f"{name} cannot run: {why}"), icon=":material/block:")
@@ -156,14 +164,14 @@ def _draw_answer(state: AppState, shown: ShownAnswer, before: ShownAnswer | None
     st.caption(plain(engine_text(data.report.engine, python_decisions(data.report))))
 
 
-def _drawn(state: AppState, shown: ShownAnswer, before: ShownAnswer | None) -> Drawn:
-    drawn = state.choices.find(Drawn)
+def _drawn(state: AppState, shown: ShownAnswer, before: ShownAnswer | None) -> DrawnAnswer:
+    drawn = state.choices.find(DrawnAnswer)
     if drawn is None or drawn.shown is not shown or drawn.before is not before:
         schedulers = shown.data.report.schedulers
         earlier = before.data.report.schedulers if before is not None else {}
-        jct = beside(jct_dots(schedulers), jct_dots(earlier), BEFORE)
-        hits = beside(hit_dots(schedulers), hit_dots(earlier), BEFORE)
-        drawn = Drawn(
+        jct = with_previous(jct_dots(schedulers), jct_dots(earlier), BEFORE)
+        hits = with_previous(hit_dots(schedulers), hit_dots(earlier), BEFORE)
+        drawn = DrawnAnswer(
             shown,
             before,
             dots_figure(jct, "mean JCT, ms"),
@@ -208,7 +216,7 @@ def _panel(state: AppState, revision: int) -> None:
     st.caption(plain(caption))  # below the sliders, which stay where they are when it takes two lines
     questions = _questions(state)
     if questions:
-        state.live.refresh(jobs(), questions, state.uploads, whose())
+        state.live.refresh(jobs(), questions, state.uploads, owner_key())
         busy = _busy(state, questions)
         st.fragment(_answer, run_every=POLL_S if busy else None)(state, busy)
 
@@ -239,35 +247,35 @@ def _head(state: AppState, changed: bool) -> None:
             )
 
 
-def _percent(hint: str) -> Callable[[AppState, Number], None]:
-    def draw(state: AppState, number: Number) -> None:
+def _percent(hint: str) -> Callable[[AppState, ScenarioNumber], None]:
+    def draw(state: AppState, number: ScenarioNumber) -> None:
         tied = _tied(state, number, min(round(100 * value(state, number)), 99), lambda v: v / 100)
         st.slider(number.label, 0, 99, format="%d %%", help=hint, **tied)
 
     return draw
 
 
-def _load(state: AppState, number: Number) -> None:
+def _load(state: AppState, number: ScenarioNumber) -> None:
     tied = _tied(state, number, min(max(value(state, number), 0.1), 3.0), lambda v: round(v, 2))
     hint = "Multiplies the rates of all queries of the scenario."
     st.slider(number.label, 0.1, 3.0, step=0.05, format="%.2f ×", help=hint, **tied)
 
 
-def _servers(state: AppState, number: Number) -> None:
+def _servers(state: AppState, number: ScenarioNumber) -> None:
     most = _most_servers(state.scenario)
     tied = _tied(state, number, min(int(value(state, number)), most), float)
     hint = "How many servers this group has; all of them alike."
     st.slider(label_text(number.label), 1, most, step=1, help=hint, **tied)
 
 
-def _capacity(state: AppState, number: Number) -> None:
+def _capacity(state: AppState, number: ScenarioNumber) -> None:
     options, now = capacities(state.scenario), value(state, number)
     tied = _tied(state, number, min(options, key=lambda o: abs(o - now)), float)
     hint = "Capacity of the link that all servers share."
     st.select_slider(number.label, options, format_func=format_bandwidth, help=hint, **tied)
 
 
-_SLIDERS: Mapping[str, Callable[[AppState, Number], None]] = {
+_SLIDERS: Mapping[str, Callable[[AppState, ScenarioNumber], None]] = {
     LINK: _percent("Share of the link's capacity that other traffic takes."),
     COMPUTE: _percent("Share of the time that other work keeps every GPU or slice busy."),
     LOAD: _load,
@@ -276,7 +284,9 @@ _SLIDERS: Mapping[str, Callable[[AppState, Number], None]] = {
 }
 
 
-def _tied(state: AppState, number: Number, now: float, read: Callable[[Any], float]) -> dict[str, Any]:
+def _tied(
+    state: AppState, number: ScenarioNumber, now: float, read: Callable[[Any], float]
+) -> dict[str, Any]:
     """Return the key of a slider, which is put where the copy stands, and what moves its number.
 
     The key stays the same: a slider under a new one would hand on the value of the one before. It is set
@@ -301,14 +311,14 @@ def _questions(state: AppState) -> list[ScenarioState]:
 
 
 def _busy(state: AppState, questions: list[ScenarioState]) -> bool:
-    return not all(state.live.settled(q.fingerprint) for q in questions)
+    return not all(state.live.is_final(q.fingerprint) for q in questions)
 
 
 def _answer(state: AppState, was_busy: bool) -> None:
     questions, live = _questions(state), state.live
     if not questions:
         return
-    live.refresh(jobs(), questions, state.uploads, whose())
+    live.refresh(jobs(), questions, state.uploads, owner_key())
     mark = questions[0].fingerprint
     live.last = live.find(mark) or live.last
     shown, old = live.last, live.last is not None and live.last.fingerprint != mark

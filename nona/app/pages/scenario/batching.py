@@ -17,7 +17,7 @@ from nona.core.errors import NonaError
 from nona.models.cost.stated import by_law
 from nona.models.report import batched_times, fit_text
 from nona.queries.report.full_batches import gain_text, served_figure, times_figure
-from nona.queries.study.rows import batching_warnings, memory_problem
+from nona.queries.workflows.rows import batching_warnings, memory_problem
 from nona.scenario.rows import BatchingSpec
 
 FIELDS = " ".join(BatchingSpec.model_fields)

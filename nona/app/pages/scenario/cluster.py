@@ -26,7 +26,7 @@ from nona.models.times_report import hardware_notes, hardware_warnings
 from nona.queries.chart_data import LinkLoad
 from nona.queries.report.clusters import DEVICES, capacity, memory, weights_problems
 from nona.queries.report.series import STAGES, link_stages, links_figure, stages_figure
-from nona.queries.study.rows import held_bytes
+from nona.queries.workflows.rows import held_bytes
 from nona.scenario.schema import CostSpec, ServerGroupSpec
 
 SHARING = ("Whole GPUs", "MIG slices", "MPS clients", "Instances")
@@ -284,7 +284,7 @@ def device_form(state: AppState) -> None:
             st.text_input(
                 "Name", key="device-name", persist_state="session", help="The name that server groups use."
             )
-            _beside(problem, "name")
+            _report_problem(problem, "name")
         with st.grid(4, min_column_width=130):
             for name, about in FIELDS.items():
                 with st.container():
@@ -295,7 +295,7 @@ def device_form(state: AppState) -> None:
                         persist_state="session",
                         help=about,
                     )
-                    _beside(problem, name)
+                    _report_problem(problem, name)
         st.form_submit_button("Add this device", on_click=_add, args=(state,))
     if problem and not any(_names(problem, f) for f in ("name", *FIELDS)):
         st.error(plain(problem), icon=":material/error:")
@@ -323,7 +323,7 @@ def _names(problem: str, field: str) -> bool:
     return message.startswith((f"{field}=", f"{field} is"))
 
 
-def _beside(problem: str, field: str) -> None:
+def _report_problem(problem: str, field: str) -> None:
     if problem and _names(problem, field):
         st.error(plain(problem), icon=":material/error:")
 
@@ -333,7 +333,7 @@ def _add(state: AppState) -> None:
     name = str(st.session_state["device-name"] or "").strip()
     problem = state.choices.complaints["device-error"] = scenario_edits.add_device(state, name, given)
     if not problem:
-        state.tell(
+        state.notify(
             f"Device {name} was added: choose it as the GPU of a server group, or see its times in",
             "models",
             "Models",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from nona.app.layout.job_panel import current_job, poll_interval
 from nona.app.pages.scenario.mig import size_colour
 from nona.app.session.state import AppState
-from nona.app.shell.job_panel import beat, current_job
 from nona.app.widgets.components import SHADES, Node, colour, draw, el, shade
 from nona.app.widgets.fields import plain
 from nona.app.widgets.results import table
@@ -98,7 +98,7 @@ def _core(cluster: ClusterMap, word: str) -> Node:
 
 def _unit(unit: Unit, executors: int, most: int, measured: bool) -> Node:
     shown, more = unit.servers[:most], len(unit.servers) - most
-    load_text = _told(unit, measured)
+    load_text = _unit_text(unit, measured)
     if executors <= DETAILED:
         inside = [_detailed(server, measured) for server in shown]
     elif executors <= CELLS:
@@ -119,7 +119,7 @@ def _unit(unit: Unit, executors: int, most: int, measured: bool) -> Node:
     )
 
 
-def _told(unit: Unit, measured: bool) -> str:
+def _unit_text(unit: Unit, measured: bool) -> str:
     mean, low, high = unit.spread
     if not measured:
         return f"{_share(mean)} background"
@@ -148,10 +148,12 @@ def _uplink_words(unit: Unit) -> str:
 def _detailed(server: ServerRow, measured: bool) -> Node:
     rows = [_executor(cell, measured) for gpu in server.gpus for cell in gpu]
     card = None
-    if server.card is not None and measured:
-        card = el("span", "card", f"↑ {_share(server.card[0])} ↓ {_share(server.card[1])}")
+    if server.card_utilization is not None and measured:
+        card = el(
+            "span", "card", f"↑ {_share(server.card_utilization[0])} ↓ {_share(server.card_utilization[1])}"
+        )
     name = el("div", "name", f"Server {server.number}", card)
-    return el("div", "box", name, *rows, title=_about(server))
+    return el("div", "box", name, *rows, title=_server_tooltip(server))
 
 
 def _executor(cell: ExecutorCell, measured: bool) -> Node:
@@ -174,8 +176,12 @@ def _size(cell: ExecutorCell) -> str:
 
 def _compact(server: ServerRow, measured: bool) -> Node:
     gpus = [el("span", "gpu", *[_cell(cell, measured) for cell in gpu]) for gpu in server.gpus]
-    card = None if server.card is None or not measured else el("i", "nic", __c=shade(max(server.card)))
-    return el("span", "server", card, *gpus, title=_about(server))
+    card = (
+        None
+        if server.card_utilization is None or not measured
+        else el("i", "nic", __c=shade(max(server.card_utilization)))
+    )
+    return el("span", "server", card, *gpus, title=_server_tooltip(server))
 
 
 def _cell(cell: ExecutorCell, measured: bool) -> Node:
@@ -184,15 +190,15 @@ def _cell(cell: ExecutorCell, measured: bool) -> Node:
 
 def _dot(server: ServerRow, measured: bool) -> Node:
     tone = shade(server.share) if measured else _size(server.gpus[0][0])
-    return el("i", "dot", title=_about(server), __c=tone)
+    return el("i", "dot", title=_server_tooltip(server), __c=tone)
 
 
-def _about(server: ServerRow) -> str:
+def _server_tooltip(server: ServerRow) -> str:
     cells = [f"{c.name} {_share(c.share)}" for gpu in server.gpus for c in gpu]
     listed = ", ".join(cells[:16]) + (" …" if len(cells) > 16 else "")
     card = ""
-    if server.card is not None:
-        card = f"; card {_share(server.card[0])} out, {_share(server.card[1])} in"
+    if server.card_utilization is not None:
+        card = f"; card {_share(server.card_utilization[0])} out, {_share(server.card_utilization[1])} in"
     return f"Server {server.number}: {listed} busy{card}"
 
 
@@ -219,7 +225,7 @@ def cluster_result(scenario: Scenario, load: ResourceLoad) -> None:
 
 def live_cluster(state: AppState) -> None:
     """Draw the cluster with the load of the simulation that runs."""
-    every_s = beat(current_job(state, KIND), POLL_S)
+    every_s = poll_interval(current_job(state, KIND), POLL_S)
     if every_s is not None:
         st.fragment(_live, run_every=every_s)(state)
 

@@ -22,7 +22,7 @@ from nona.scenario.opening import edited, without_row
 
 
 @dataclass(frozen=True, slots=True)
-class Adding:
+class PendingModel:
     """The model that is to be added to a scenario of training jobs alone, once that is confirmed."""
 
     model: str = ""
@@ -31,14 +31,14 @@ class Adding:
 def add_model(state: AppState, model: str) -> None:
     """Add a row for ``model`` to the workload; ask first where the scenario has training jobs alone."""
     if state.scenario.training is not None and not state.scenario.workload:
-        state.choices.keep(Adding(model))
+        state.choices.keep(PendingModel(model))
     else:
         _add_row(state, model)
 
 
 def ask_before_adding(state: AppState) -> None:
     """Ask the question whether a scenario of training jobs gets queries as well."""
-    model = state.choices.of(Adding).model
+    model = state.choices.get(PendingModel).model
     if not model or state.scenario.training is None or state.scenario.workload:
         return
     with st.container(border=True, key="add-to-training"):
@@ -57,7 +57,7 @@ def ask_before_adding(state: AppState) -> None:
 
 
 def _decide(state: AppState, model: str, act: Callable[[AppState, str], None] | None) -> None:
-    state.choices.keep(Adding())
+    state.choices.keep(PendingModel())
     if act is not None:
         act(state, model)
 
@@ -75,7 +75,7 @@ def _add_row(state: AppState, model: str) -> None:
     add_entry(state, ("workload",), row)
     if not state.notice:
         rows = count_text(len(state.scenario.workload), "row")
-        state.tell(
+        state.notify(
             f"{model} was added to the workload, which now has {rows}.", "scenario", "Open the scenario"
         )
 
@@ -242,7 +242,7 @@ def add_group(state: AppState) -> None:
     replace_groups(state, range(len(state.scenario.cluster.servers)), {"count": 1})
     if not state.notice:
         number = len(state.scenario.cluster.servers)
-        state.tell(f"Server group {number} was added: one server; the bar on top has the load.")
+        state.notify(f"Server group {number} was added: one server; the bar on top has the load.")
 
 
 def remove_group(state: AppState, number: int) -> None:

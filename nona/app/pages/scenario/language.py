@@ -28,8 +28,8 @@ from nona.language.formula import predict
 from nona.language.gpu import requests_that_fit
 from nona.language.models import language_models, read_config
 from nona.language.report.figures import lengths_figure, memory_figure
-from nona.language.study.engines import EngineFacts, LanguageStudy, prepare_language
 from nona.language.traces import read_tokens
+from nona.language.workflows.engines import EngineFacts, PreparedLanguage, prepare_language
 from nona.scenario.file import scenario_from_mapping
 from nona.scenario.lookup import file_names
 from nona.scenario.words import words
@@ -40,7 +40,7 @@ STEPS = "a b g c q e experts active"
 _LOADED = ("cluster", "language", "cost", "seed", "background", "workload")  # what a preparation depends on
 
 
-def prepared(state: AppState) -> LanguageStudy | ScenarioError:
+def prepared_language(state: AppState) -> PreparedLanguage | ScenarioError:
     """Return the engines and requests of the scenario, or what prevents them."""
     scenario = state.scenario
     try:
@@ -54,7 +54,7 @@ def prepared(state: AppState) -> LanguageStudy | ScenarioError:
         return ScenarioError([str(error)])
 
 
-def _prepare(state: AppState) -> LanguageStudy:
+def _prepare(state: AppState) -> PreparedLanguage:
     return prepare_language(state.scenario, state.uploads.sources)
 
 
@@ -74,24 +74,24 @@ def engine_editor(state: AppState, index: int) -> None:
         form(state, part, _RARE)
         if switch(state, f"{part}.steps", {"a": "10 ms"}):
             form(state, f"{part}.steps", STEPS, 4)
-    study = prepared(state)
-    if isinstance(study, ScenarioError):
-        for problem in study.problems:
+    prepared = prepared_language(state)
+    if isinstance(prepared, ScenarioError):
+        for problem in prepared.problems:
             if problem.startswith(f"cluster.servers[{index}]"):
                 st.error(plain(problem), icon=":material/error:")
         return
-    here = [k for k, facts in enumerate(study.facts) if facts.group == index]
+    here = [k for k, facts in enumerate(prepared.facts) if facts.group == index]
     if here:
-        _consequences(study, here[0])
+        _consequences(prepared, here[0])
 
 
-def _consequences(study: LanguageStudy, number: int) -> None:
-    facts, engine = study.facts[number], study.system.engines[number]
+def _consequences(prepared: PreparedLanguage, number: int) -> None:
+    facts, engine = prepared.facts[number], prepared.system.engines[number]
     with st.grid(2, min_column_width=300, vertical_alignment="center"):
         alt = "Memory of one GPU of the engine: weights, activations, graphs, KV cache"
         picture(memory_figure(facts.memory), f"memory-{facts.group}", alt)
         with st.container(gap="xsmall"):
-            st.markdown(f"**{plain(_fits(study, number))}**")
+            st.markdown(f"**{plain(_fits(prepared, number))}**")
             st.caption(plain(_steps_text(facts)))
             st.caption(
                 f"{engine.blocks:,} blocks, {engine.budget:,} tokens a step, {engine.sequences:,} requests."
@@ -100,10 +100,10 @@ def _consequences(study: LanguageStudy, number: int) -> None:
         st.warning(plain(line), icon=":material/info:")
 
 
-def _fits(study: LanguageStudy, number: int) -> str:
-    engine = study.system.engines[number]
+def _fits(prepared: PreparedLanguage, number: int) -> str:
+    engine = prepared.system.engines[number]
     counts = []
-    for row in study.system.rows:
+    for row in prepared.system.rows:
         if row.model == engine.model:
             tokens = round(float(row.lengths.tokens.sum(axis=1).mean()))
             fitting = requests_that_fit(engine.blocks, tokens)
@@ -136,11 +136,11 @@ FIRST = {"input": 512, "output": 128}
 
 def load_tiles(state: AppState) -> list[tuple[str, str, str]]:
     """Return the formula's load of the engines of the fullest model, where it holds."""
-    study = prepared(state)
+    prepared = prepared_language(state)
     loads: dict[str, list[float]] = {}
-    if not isinstance(study, ScenarioError):
-        for k, engine in enumerate(study.system.engines):
-            prediction = predict(study.system, k)
+    if not isinstance(prepared, ScenarioError):
+        for k, engine in enumerate(prepared.system.engines):
+            prediction = predict(prepared.system, k)
             loads.setdefault(engine.model, []).append(math.nan if prediction is None else prediction.load)
     if not loads or any(math.isnan(load) for of in loads.values() for load in of):
         return [("Load of the engines", "by simulation", BEST_HINT)]
@@ -188,19 +188,21 @@ def _configs(state: AppState) -> list[str]:
 
 def _problems(state: AppState, index: int) -> list[str]:
     """Return the preparation's warnings of this row, or of no place at all: those stand at the first row."""
-    study = prepared(state)
-    if not isinstance(study, ScenarioError):
-        return list(study.warnings) if index == 0 else []
+    prepared = prepared_language(state)
+    if not isinstance(prepared, ScenarioError):
+        return list(prepared.warnings) if index == 0 else []
     here = f"workload[{len(state.scenario.workload) + index}]"
     elsewhere = ("workload[", "cluster.servers[")
-    return [p for p in study.problems if p.startswith(here) or (index == 0 and not p.startswith(elsewhere))]
+    return [
+        p for p in prepared.problems if p.startswith(here) or (index == 0 and not p.startswith(elsewhere))
+    ]
 
 
 @dataclass(frozen=True, slots=True)
-class LeftArrivals:
+class FormerArrivals:
     """Settings of the ways of arriving that rows have left, by the row's label and the way."""
 
-    rows: Mapping[tuple[str, str], Mapping[str, Any]] = field_of(default_factory=dict)
+    settings: Mapping[tuple[str, str], Mapping[str, Any]] = field_of(default_factory=dict)
 
 
 def _arrivals(state: AppState, index: int) -> None:
@@ -209,15 +211,15 @@ def _arrivals(state: AppState, index: int) -> None:
     if row.llm.trace:
         ways[REPLAYED] = {}
     else:
-        ways |= {_after(label): {"after": label} for label in state.scenario.labels}
+        ways |= {_setting_key(label): {"after": label} for label in state.scenario.labels}
     now = CLOSED if row.concurrency else OPEN if row.rate is not None else REPLAYED
-    now = now if row.after is None else _after(row.after)
+    now = now if row.after is None else _setting_key(row.after)
 
     def take(way: str) -> None:
         label, whole = state.scenario.language_labels[index], state.value(place)
-        left = state.choices.of(LeftArrivals).rows
+        left = state.choices.get(FormerArrivals).settings
         before = left.get((label, way), ways[way])
-        state.choices.keep(LeftArrivals({**left, (label, now): {key: whole[key] for key in _ARRIVING}}))
+        state.choices.keep(FormerArrivals({**left, (label, now): {key: whole[key] for key in _ARRIVING}}))
         none: dict[str, Any] = {"rate": None, "concurrency": None, "after": None, "arrivals": {}}
         state.change(place, {**whole, **none, **before})
 
@@ -231,7 +233,7 @@ def _arrivals(state: AppState, index: int) -> None:
         field(state, (*place, "concurrency" if now == CLOSED else "rate"))
 
 
-def _after(label: str) -> str:
+def _setting_key(label: str) -> str:
     return f"after {label}"
 
 
@@ -260,15 +262,15 @@ def _lengths(state: AppState, index: int) -> None:
             field(state, (*path, "mean"), title)
             field(state, (*path, "cv"), f"{title}, CV")
     field_error(state, place[:2])
-    study = prepared(state)
-    if isinstance(study, ScenarioError):
+    prepared = prepared_language(state)
+    if isinstance(prepared, ScenarioError):
         return
     label = state.scenario.language_labels[index]
     with (
         st.expander(f"Lengths of {plain(label)}", icon=":material/bar_chart:"),
         st.grid(2, min_column_width=260),
     ):
-        tokens = study.system.rows[index].lengths.tokens
+        tokens = prepared.system.rows[index].lengths.tokens
         for column, title in enumerate(("Input tokens", "Output tokens")):
             figure = lengths_figure(tokens[:, column], title.lower())
             picture(figure, f"tokens-{index}-{column}", f"{title} of the requests of {label}: histogram")
@@ -329,7 +331,7 @@ def take_requests(state: AppState, name: str, data: bytes) -> None:
     except NonaError:
         read_tokens(data, name)
         ending = f"{TRACE}{name.rpartition('.')[2].lower()}"
-    state.tell(f"{state.uploads.add(stored_name(name, ending), data)} can be chosen in a row of requests.")
+    state.notify(f"{state.uploads.add(stored_name(name, ending), data)} can be chosen in a row of requests.")
 
 
 def _add(state: AppState, model: str) -> None:
@@ -351,4 +353,4 @@ def _add(state: AppState, model: str) -> None:
         {"llm": {"model": model, "tokens": FIRST}, "rate": "3/s", "slo": {"ttft": "500 ms"}}
     )
     if become(state, data, "adding requests to a language model"):
-        state.tell(f"{model} was added: 3 requests a second.")
+        state.notify(f"{model} was added: 3 requests a second.")

@@ -33,7 +33,7 @@ from nona.cluster.hardware.mig import (
     remove_slice,
     why_not,
 )
-from nona.cluster.hardware.mig_parted import Parted, read_mig_parted, write_mig_parted
+from nona.cluster.hardware.mig_parted import MigPartedLayouts, read_mig_parted, write_mig_parted
 from nona.core.document import Document
 from nona.core.errors import HardwareError, NonaError, reasons
 from nona.core.units import format_size
@@ -165,10 +165,10 @@ EMPTY = "the layout has no instance yet, and a sliced GPU needs one; place one, 
 
 
 @dataclass(frozen=True, slots=True)
-class PartedFiles:
+class MigPartedFiles:
     """The mig-parted files that were read: server group → board and layouts."""
 
-    by_group: Mapping[int, tuple[str, Parted]] = field(default_factory=dict)
+    by_group: Mapping[int, tuple[str, MigPartedLayouts]] = field(default_factory=dict)
 
 
 def _mig_path(group: int) -> PlacePath:
@@ -211,15 +211,15 @@ def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
     except HardwareError as error:
         state.choices.complaints[note] = "\n".join(reasons(error))
         return
-    by_group = state.choices.of(PartedFiles).by_group
-    state.choices.keep(PartedFiles({**by_group, group: (board, parted)}))
+    by_group = state.choices.get(MigPartedFiles).by_group
+    state.choices.keep(MigPartedFiles({**by_group, group: (board, parted)}))
     _set_layout(state, group, next(iter(parted.layouts.values())))
     state.revision += 1
 
 
-def _taken_parted(state: AppState, group: int, board: str) -> Parted | None:
+def _taken_parted(state: AppState, group: int, board: str) -> MigPartedLayouts | None:
     """Return the file read for this group, if it was read for the board that the group has now."""
-    taken = state.choices.of(PartedFiles).by_group.get(group)
+    taken = state.choices.get(MigPartedFiles).by_group.get(group)
     return taken[1] if taken and taken[0] == board else None
 
 

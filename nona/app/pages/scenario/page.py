@@ -24,7 +24,7 @@ from nona.core.tables import share_text
 from nona.core.units import format_number, format_size
 from nona.planning.servers import cost_note, cost_over
 from nona.queries.report.clusters import weights_problems
-from nona.queries.report.workloads import Offered
+from nona.queries.report.workloads import OfferedLoad
 
 
 def clusters_of(state: AppState) -> tuple[Cluster | None, Cluster | None]:
@@ -38,7 +38,7 @@ def clusters_of(state: AppState) -> tuple[Cluster | None, Cluster | None]:
         return None, None
 
 
-def standing(state: AppState, cluster: Cluster | None, load: Offered | None) -> None:
+def standing(state: AppState, cluster: Cluster | None, load: OfferedLoad | None) -> None:
     """Draw the bar that stays in sight: what the scenario asks of its servers, and what they cost."""
     scenario, rates = state.scenario, rates_of(state)
     best, blind = (
@@ -93,7 +93,7 @@ def _weights(state: AppState, cluster: Cluster | None) -> tuple[str, str]:
     return share_text(sum(weights.values()) / room, 1), f"{hint} {taken}"
 
 
-def mix(state: AppState, load: Offered | None) -> None:
+def mix(state: AppState, load: OfferedLoad | None) -> None:
     """Draw the models of the mix: load, a card for each, another one; then the language models."""
     rows, training = state.scenario.workload, state.scenario.training
     rates = rates_of(state)

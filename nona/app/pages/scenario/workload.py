@@ -24,7 +24,7 @@ from nona.app.widgets.fields import field_error, plain, selector, show_error, up
 from nona.core.errors import NonaError
 from nona.core.units import format_number, format_time, quantity_text
 from nona.queries.placement.results import SolvedPlacement
-from nona.queries.report.workloads import Offered, arrival_sample, coverage_text, jobs_for_all, slo_text
+from nona.queries.report.workloads import OfferedLoad, arrival_sample, coverage_text, jobs_for_all, slo_text
 from nona.scenario.arrivals import Arrivals, effective_rate
 from nona.scenario.plan import PERCENTS
 from nona.scenario.traces import read_trace, recorded_s
@@ -148,7 +148,7 @@ def trace_upload(state: AppState) -> None:
         "Azure Functions format). It stays in this session; the bundle of the scenario contains it."
     )
     hint = "Then choose it under Arrivals of any row."
-    upload(state, "Trace file", "trace-file", "trace", partial(_take, state), hint)
+    upload(state, "Trace file", "trace-file", "trace", partial(_take_model_file, state), hint)
     for name in _traces(state):
         _preview(state, name)
 
@@ -178,10 +178,10 @@ def _trace_text(times: Sequence[float]) -> str:
     return f"{len(times):,} arrivals over {format_time(span)}{rate}{gap}"
 
 
-def _take(state: AppState, name: str, data: bytes) -> None:
+def _take_model_file(state: AppState, name: str, data: bytes) -> None:
     read_trace(data, name)
     kept = state.uploads.add(name if name.lower().endswith(".csv") else f"{name}.csv", data)
-    state.tell(f"{kept} can be chosen as the arrivals of a row of", "scenario", "the mix")
+    state.notify(f"{kept} can be chosen as the arrivals of a row of", "scenario", "the mix")
 
 
 OF_A_TRACE = ("trace", "scale_to_rate", "speed", "start", "length", "share", "column", "value")
@@ -189,10 +189,10 @@ _SHOW = {"never": st.error, "split": st.warning}
 _ICONS = {"never": ":material/block:", "split": ":material/call_split:"}
 
 
-def load_gauges(state: AppState, load: Offered | None) -> None:
+def load_gauges(state: AppState, load: OfferedLoad | None) -> None:
     """Show the offered load of link and servers, and warnings about it."""
     background = state.scenario.background
-    placed = None if state.is_stale("place") else state.held("place", SolvedPlacement)
+    placed = None if state.is_stale("place") else state.result_of("place", SolvedPlacement)
     busy = None if placed is None else placed.nona.predicted.network_utilization
     own = None if busy is None else max(0.0, busy - background.network.utilization)
     wait = "How much the queries send depends on the placement; solve it on page Placement to see."
@@ -227,7 +227,7 @@ def load_gauges(state: AppState, load: Offered | None) -> None:
         )
 
 
-def row_editor(state: AppState, index: int, load: Offered | None, share: float) -> None:
+def row_editor(state: AppState, index: int, load: OfferedLoad | None, share: float) -> None:
     """Draw the card of one row of the workload."""
     place = ("workload", index)
     with st.container(border=True, key=f"row-{index}"):
@@ -269,7 +269,7 @@ def _row_line(state: AppState, index: int) -> str:
     return f"{state.scenario.labels[index]}{rate}{slo}"
 
 
-def _pictures(state: AppState, index: int, load: Offered | None, queries: float) -> None:
+def _pictures(state: AppState, index: int, load: OfferedLoad | None, queries: float) -> None:
     row = state.scenario.workload[index]
     try:
         cost, sample = workload_facts.fastest(state, index), workload_facts.sample_of(state, index)

@@ -33,9 +33,9 @@ from nona.models.graph.model import ModelGraph
 from nona.models.report import provenance_shares
 from nona.models.times_report import given_times, no_verdict
 from nona.queries.report import workloads
-from nona.queries.study.cache import batch_key
-from nona.queries.study.pools import MOST_OF_USERS, MOST_RATE
-from nona.queries.study.rows import held_bytes
+from nona.queries.workflows.cache import batch_key
+from nona.queries.workflows.pools import MOST_OF_USERS, MOST_RATE
+from nona.queries.workflows.rows import held_bytes
 from nona.scenario.arrivals import Arrivals, effective_rate
 from nona.scenario.lookup import Sources
 from nona.scenario.rows import BatchingSpec
@@ -213,12 +213,12 @@ def sample_of(state: AppState, index: int) -> workloads.ArrivalSample:
     return kept(key, lambda: workloads.arrival_sample(arrivals, *drawn))
 
 
-def offered(state: AppState) -> workloads.Offered | None:
+def offered(state: AppState) -> workloads.OfferedLoad | None:
     """Return the load that the mix offers; ``None`` where a model or the cluster is not valid."""
     scenario, rates = state.scenario, rates_of(state)
     background = scenario.background.compute.utilization
     if not rates:
-        return None if rates is None else workloads.Offered(background, 0.0, 0.0, "", ())
+        return None if rates is None else workloads.OfferedLoad(background, 0.0, 0.0, "", ())
     try:
         cluster = Cluster.from_spec(scenario.cluster)
         costs = [

@@ -8,13 +8,13 @@ from nona.app.jobs.registry import AppJob
 from nona.app.pages.run_page import PageRun, ended_early, run_area
 from nona.app.pages.serverless.results import choose_one
 from nona.app.session.state import AppState
-from nona.app.tasks.desk import WaysAsked
+from nona.app.tasks.context import WaysAsked
 from nona.app.widgets.fields import plain, share_to_keep, show_error, whole
 from nona.app.widgets.results import chart, picture, table
 from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.errors import NonaError
 from nona.core.figures import dots_figure
-from nona.queries.sweeps.numbers import LOAD, Number
+from nona.queries.sweeps.numbers import LOAD, ScenarioNumber
 from nona.queries.sweeps.report import parse_values
 from nona.serverless.chart_data import ServerlessOutcome
 from nona.serverless.report.figures import (
@@ -40,8 +40,8 @@ from nona.serverless.results import (
     OverRequest,
     WaysReport,
 )
-from nona.serverless.study.comparisons import ways_for
-from nona.serverless.study.knees import MOST_CALLS, SWEPT, over_number
+from nona.serverless.workflows.comparisons import ways_for
+from nona.serverless.workflows.knees import MOST_CALLS, SWEPT, over_number
 
 
 def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
@@ -50,7 +50,7 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
         "How much more traffic can each policy take before it misses SLOs? Other numbers of the scenario can "
         "vary too, such as vCPUs per node."
     )
-    asked = _asked(state)
+    asked = _requested(state)
     if asked is None:
         return
     values = () if asked.extend else ("--values", ",".join(f"{v:g}" for v in asked.values))
@@ -60,10 +60,10 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
         PageRun(
             kind="serverless-over",
             label="Find the knees",
-            of=OverReport,
+            result_type=OverReport,
             live=_live,
             answer=lambda state, report: _over_answer(report, "over"),
-            asked=asked,
+            request=asked,
             before="Every policy gets the same calls at every value. Bisection finds where a policy stops "
             "keeping the target, with a sequential test at 95 % for each value.",
             command="serverless",
@@ -72,9 +72,9 @@ def over_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     )
 
 
-def _asked(state: AppState) -> OverRequest | None:
+def _requested(state: AppState) -> OverRequest | None:
     """Return the question as it stands in the fields; ``None`` with an error that says what is wrong."""
-    by_label = {number.label: number for number in SWEPT if _there(state, number)}
+    by_label = {number.label: number for number in SWEPT if _is_present(state, number)}
     with st.grid(3, min_column_width=200):
         hint = "Load multiplies the traffic. All other choices are numbers of the scenario."
         number = by_label[choose_one("Over", list(by_label), "over-number", hint)]
@@ -108,7 +108,7 @@ def _asked(state: AppState) -> OverRequest | None:
     )
 
 
-def _there(state: AppState, number: Number) -> bool:
+def _is_present(state: AppState, number: ScenarioNumber) -> bool:
     """Return whether the scenario has the number, and depends on it."""
     try:
         over_number(state.scenario, number.key)
@@ -155,10 +155,10 @@ def nodes_tab(state: AppState, data: ServerlessOutcome | None) -> None:
         PageRun(
             kind="serverless-nodes",
             label="Find the fewest nodes",
-            of=NodesReport,
+            result_type=NodesReport,
             live=_nodes_live,
             answer=_nodes_answer,
-            asked=asked,
+            request=asked,
             before="Doubles the first group of nodes until the target holds, then bisects to the fewest and "
             "checks the neighbouring counts. Every count is simulated with the same random numbers.",
             command="serverless",
@@ -212,9 +212,9 @@ def sharing_tab(state: AppState, data: ServerlessOutcome | None) -> None:
         PageRun(
             kind="serverless-sharing",
             label="Compare sharing modes",
-            of=WaysReport,
+            result_type=WaysReport,
             answer=_sharing_answer,
-            asked=asked,
+            request=asked,
             before="MIG isolates functions but restricts placement. MPS fits any size. With oversubscription "
             "above 1, clients slow each other down.",
             command="serverless",

@@ -20,7 +20,7 @@ from nona.planning.servers import cost_note
 from nona.scenario.schema import Scenario
 from nona.scenario.words import words
 from nona.serverless.policies.registry import POLICIES
-from nona.serverless.study.preparation import prices_by_gpu
+from nona.serverless.workflows.preparation import prices_by_gpu
 
 OWN, ROWS = "own", "rows"
 
@@ -64,7 +64,7 @@ LOAD = Preset(
 
 
 @dataclass(frozen=True, slots=True)
-class OwnSettings:
+class CustomSettings:
     """The settings that stand at ``own``, even while their values are those of a named one."""
 
     keys: frozenset[str] = frozenset()
@@ -72,14 +72,14 @@ class OwnSettings:
 
 def preset_of(scenario: Scenario, preset: Preset) -> str:
     """Name what a setting of the scenario is: a preset, ``own``, or ``rows``."""
-    value = ScenarioText(scenario).at(preset.path) if scenario.serverless else None
+    value = ScenarioText(scenario).value_at(preset.path) if scenario.serverless else None
     return ROWS if value is None else next((n for n, named in preset.values.items() if named == value), OWN)
 
 
 def preset_name(state: AppState, preset: Preset) -> str:
     """Return the same, where a preset's value may be meant as one's own."""
     named = preset_of(state.scenario, preset)
-    return OWN if named != ROWS and preset.key in state.choices.of(OwnSettings).keys else named
+    return OWN if named != ROWS and preset.key in state.choices.get(CustomSettings).keys else named
 
 
 def choose_preset(state: AppState, preset: Preset) -> bool:
@@ -92,8 +92,8 @@ def choose_preset(state: AppState, preset: Preset) -> bool:
         if state.revision != drawn:
             return  # the demo, say, has opened another scenario meanwhile
         name = next((n for n, t in texts.items() if t == st.session_state[key]), shown)
-        own_keys = state.choices.of(OwnSettings).keys - {preset.key}
-        state.choices.keep(OwnSettings(own_keys | {preset.key} if name == OWN else own_keys))
+        own_keys = state.choices.get(CustomSettings).keys - {preset.key}
+        state.choices.keep(CustomSettings(own_keys | {preset.key} if name == OWN else own_keys))
         usual = list(preset.values.values())[1]
         own = (state.value(preset.path) or usual) if name == OWN else None
         state.edit(preset.path, preset.values.get(name, own))
@@ -204,7 +204,7 @@ def summary(scenario: Scenario) -> list[str]:
 def _mode_asks(state: AppState) -> bool:
     spec = state.scenario.serverless
     way = None if spec is None else SHARING_MODES.find(spec.sharing.mode)
-    return way is not None and (bool(way.asks) or way.fixed_layout)
+    return way is not None and (bool(way.requires) or way.fixed_layout)
 
 
 def _mode_fields(state: AppState) -> None:

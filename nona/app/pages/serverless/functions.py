@@ -11,7 +11,7 @@ from nona.app.form import form
 from nona.app.models.loading import fetch
 from nona.app.pages.serverless.results import choose_one
 from nona.app.session.state import AppState
-from nona.app.session.workspace import whose
+from nona.app.session.workspace import owner_key
 from nona.app.widgets.fields import late, show_error, stored_name, upload
 from nona.app.widgets.results import table
 from nona.core.errors import NonaError
@@ -20,8 +20,8 @@ from nona.serverless.chart_data import ServerlessOutcome
 from nona.serverless.functions import beside_times, network_names
 from nona.serverless.profiles import read_profile, rows_of
 from nona.serverless.report.text import function_times
-from nona.serverless.study.preparation import prepare_serverless
 from nona.serverless.system import ServerlessSystem
+from nona.serverless.workflows.preparation import prepare_serverless
 
 PATH = ("serverless", "functions")
 DEFAULT, IN_FILE = "its default", "as in the scenario's file"
@@ -38,7 +38,7 @@ def _choose_times(state: AppState, names: Sequence[str]) -> None:
                 "Columns batch, ms; optional vcpus, vgpus or gpu_percent, percentile, model; or the "
                 "layout of ParvaGPU or of INFless."
             )
-            take = partial(_take, state, name)
+            take = partial(_take_profile, state, name)
             upload(state, "Measured times (CSV)", "profile-file", "profile-error", take, hint)
 
 
@@ -77,7 +77,7 @@ def _set(state: AppState, name: str, source: str, files: Sequence[str]) -> None:
     state.edit(PATH, chosen)
 
 
-def _take(state: AppState, name: str, file: str, data: bytes) -> None:
+def _take_profile(state: AppState, name: str, file: str, data: bytes) -> None:
     what = f"Profile {file!r}"
     rows_of(read_profile(data, what), name, what)
     kept = state.uploads.add(stored_name(file, ENDING), data)
@@ -111,7 +111,7 @@ def _system(state: AppState) -> ServerlessSystem:
     parts = ("cluster", "workload", "models", "serverless", "cost", "contraction", "seed")
     mark = f"{scenario_hash(state.scenario, *parts)} {state.uploads.names()}"
     return fetch(
-        ("serverless-functions", whose(), mark),
+        ("serverless-functions", owner_key(), mark),
         lambda: prepare_serverless(state.scenario, state.uploads.sources),
         "Reading the workflows",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.app.jobs.registry import AppJob
+from nona.app.layout.first_steps import Demo, examples, start_card
 from nona.app.models.loading import fetch
 from nona.app.pages.run_page import RunPage, Tab
 from nona.app.pages.serverless.comparisons import nodes_tab, over_tab, sharing_tab
@@ -13,8 +14,7 @@ from nona.app.pages.serverless.functions import functions_tab
 from nona.app.pages.serverless.results import files, latency_tab, layouts_tab, policies_tab
 from nona.app.pages.serverless.search import search_tab
 from nona.app.session.state import AppState
-from nona.app.session.workspace import whose
-from nona.app.shell.first_steps import Demo, examples, start_card
+from nona.app.session.workspace import owner_key
 from nona.app.widgets.components import Node, PolicyLine, draw, el, panel, policies_panel
 from nona.app.widgets.fields import plain
 from nona.app.widgets.results import show_finding
@@ -28,7 +28,7 @@ from nona.queries.simulation.sizes import auto_warmup
 from nona.scenario.file import scenario_from_mapping, scenario_hash, scenario_to_mapping
 from nona.serverless.chart_data import PlatformLive, ServerlessOutcome
 from nona.serverless.report.findings import serverless_finding
-from nona.serverless.study.preparation import prepare_serverless
+from nona.serverless.workflows.preparation import prepare_serverless
 
 SLO_FACTOR = 1.0  # for workflows whose rows have no SLO
 
@@ -87,7 +87,7 @@ def _own(state: AppState) -> None:
 def _make_serverless(state: AppState) -> None:
     """Add the serverless part; rows without SLO get one from the time at the smallest configuration."""
     if state.edit(("serverless",), _part(state)):
-        state.tell(
+        state.notify(
             "The workflows are serverless applications now; the scenario's steps are on the",
             "home",
             "Home",
@@ -106,7 +106,7 @@ def _part(state: AppState) -> dict[str, object]:
 def why_not(state: AppState) -> str:
     """Name the reason why the scenario's models cannot be serverless applications; empty if they can."""
     mark = f"{scenario_hash(state.scenario, 'workload', 'models', 'cluster')} {state.uploads.names()}"
-    return fetch(("why-not", whose(), mark), lambda: _reason(state), "Reading the workflows")
+    return fetch(("why-not", owner_key(), mark), lambda: _reason(state), "Reading the workflows")
 
 
 def _reason(state: AppState) -> str:
@@ -272,7 +272,7 @@ def _live(job: AppJob) -> None:
 SERVERLESS = RunPage(
     kind="serverless",
     label="Run the policies",
-    of=ServerlessOutcome,
+    result_type=ServerlessOutcome,
     summary=summary,
     fields=_fields,
     live=_live,

@@ -18,7 +18,7 @@ from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.text import count_text
 from nona.core.units import duration
 from nona.planning.servers import cost_note
-from nona.queries.study.exports import TRACE
+from nona.queries.workflows.exports import TRACE
 from nona.serverless.chart_data import LayoutNode, ServerlessOutcome
 from nona.serverless.report import findings
 from nona.serverless.report.figures import latency_figure, layouts_figure, pareto_figure, search_figure
@@ -26,7 +26,7 @@ from nona.serverless.report.html import serverless_html
 from nona.serverless.report.layouts import DrawnBatch, clipped, layouts_title, placed, stranded_spans
 from nona.serverless.report.text import PARTS, POLICIES, applications
 from nona.serverless.results import ServerlessReport
-from nona.serverless.study.run import CALLS_CSV, CALLS_PARQUET
+from nona.serverless.workflows.run import CALLS_CSV, CALLS_PARQUET
 
 
 def layouts_tab(state: AppState, data: ServerlessOutcome) -> None:

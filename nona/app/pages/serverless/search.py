@@ -22,8 +22,8 @@ from nona.serverless.policies.base import WaitingQueue
 from nona.serverless.policies.esg.explain import Explanation, explain
 from nona.serverless.policies.esg.policy import EsgPlanner, esg_planner
 from nona.serverless.report.searches import best_paths, search_data
-from nona.serverless.study.preparation import prepare_serverless
 from nona.serverless.system import ServerlessSystem
+from nona.serverless.workflows.preparation import prepare_serverless
 
 _component = declare("searchview", why="no chart steps through a tree by keys and states reasons")
 
@@ -59,7 +59,7 @@ def search_tab(state: AppState, data: ServerlessOutcome | None) -> None:
     except NonaError as error:
         show_error(error)
         return
-    ask = _ask(system)
+    ask = _waiting_queue(system)
     explanation = explain(planner, ask)
     _why(system, ask, explanation)
     if explanation.trace.steps:
@@ -80,7 +80,7 @@ def _planner(state: AppState) -> tuple[ServerlessSystem, EsgPlanner]:
     return prepared.system, prepared.planner
 
 
-def _ask(system: ServerlessSystem) -> WaitingQueue:
+def _waiting_queue(system: ServerlessSystem) -> WaitingQueue:
     names = [a.name for a in system.applications]
     with st.grid(4, min_column_width=165):
         hint = "The application whose queue is served."

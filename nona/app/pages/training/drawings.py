@@ -12,7 +12,7 @@ from nona.core.units import format_number
 from nona.training.elastic.results import ElasticHistory, ElasticLive
 from nona.training.report.figures import elastic_style, smooth
 from nona.training.report.findings import hours_text
-from nona.training.results import LivePolicies, RunMoment, Stay, TrainingLive
+from nona.training.results import GpuInterval, LivePolicies, RunMoment, TrainingLive
 
 MOST_LANES = 24
 SPAN_S = 86_400.0  # of simulated time that is drawn, up to the last instant
@@ -62,7 +62,9 @@ def _policies(live: LivePolicies, look: Callable[[str], ChartStyle]) -> Node:
     return policies_panel("", alt, headings, [row(name) for name in live.order])
 
 
-def _lanes(types: Mapping[str, int], stays: Sequence[Stay], start_s: float, end_s: float) -> list[Node]:
+def _lanes(
+    types: Mapping[str, int], stays: Sequence[GpuInterval], start_s: float, end_s: float
+) -> list[Node]:
     each = max(1, MOST_LANES // max(1, len(types)))
     length = max(end_s - start_s, 1e-9)
     bars: dict[tuple[str, int], list[Node]] = {
@@ -92,7 +94,7 @@ def _more(hidden: int, noun: str) -> Node | None:
     return el("div", "note", f"{count_text(hidden, f'more {noun}')} not drawn") if hidden > 0 else None
 
 
-Given = Mapping[int, Sequence[tuple[int, int]]]
+GpusByJob = Mapping[int, Sequence[tuple[int, int]]]
 MOST_NODES = 64  # that are drawn
 
 
@@ -117,7 +119,7 @@ def moment_drawing(history: ElasticHistory, policy: str, time_s: float) -> Node:
     return el("div", "live", _nodes_panel(setting.nodes, setting.gpus, given, now))
 
 
-def given_at(history: ElasticHistory, policy: str, time_s: float) -> Given:
+def given_at(history: ElasticHistory, policy: str, time_s: float) -> GpusByJob:
     """Return the GPUs of every job that has some."""
     given: dict[int, Sequence[tuple[int, int]]] = {}
     for move in history.traces[policy].moves:
@@ -127,7 +129,7 @@ def given_at(history: ElasticHistory, policy: str, time_s: float) -> Given:
     return {job: gpus for job, gpus in given.items() if gpus}
 
 
-def _nodes_panel(nodes: int, gpus: int, given: Given, now: str) -> Node:
+def _nodes_panel(nodes: int, gpus: int, given: GpusByJob, now: str) -> Node:
     """Return the first nodes, each GPU in the colour of its job; a job fills GPUs from the left."""
     cells: list[list[Node]] = [[] for _ in range(nodes)]
     colours = colours_of(given)
@@ -155,7 +157,7 @@ def _nodes_panel(nodes: int, gpus: int, given: Given, now: str) -> Node:
     )
 
 
-def colours_of(given: Given) -> dict[int, str]:
+def colours_of(given: GpusByJob) -> dict[int, str]:
     """Return a colour for each job: the same whenever it can be, another than those of jobs on the same node.
 
     Jobs on many nodes choose first.

@@ -34,7 +34,7 @@ from nona.training.report.figures import MEASURES, elastic_style, job_figure, me
 from nona.training.report.findings import hours_text, job_label, jobs_text
 from nona.training.report.tables import ELASTIC_JOBS, changes, policies
 from nona.training.report.text import setting_text
-from nona.training.study.elastic import MOST_GPUS, MOST_NODES, expected_s, expected_text
+from nona.training.workflows.elastic import MOST_GPUS, MOST_NODES, expected_s, expected_text
 
 _PART = ("training", "elastic")
 _COMPLAINT = "elastic-upload"
@@ -381,7 +381,7 @@ def elastic_page(state: AppState, spec: ElasticSpec) -> None:
     page = RunPage(
         kind="training-elastic",
         label="Run the policies",
-        of=ElasticHistory,
+        result_type=ElasticHistory,
         summary=_summary,
         fields=lambda state: _elastic_controls(state, spec),
         live=_live,

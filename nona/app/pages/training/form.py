@@ -36,8 +36,8 @@ from nona.scenario.schema import Scenario
 from nona.scenario.words import words
 from nona.training.job_files import TEMPLATE, is_trace, read_job_table, read_trace
 from nona.training.report.findings import hours_text, jobs_text
-from nona.training.study.preparation import prepare_training
 from nona.training.system import TrainingJob
+from nona.training.workflows.preparation import prepare_training
 
 PART = "training"
 ENDINGS = (".trace", ".csv", ".tsv", ".txt")
@@ -197,7 +197,7 @@ def take_jobs(state: AppState, name: str, data: bytes) -> None:
     source, before = {"trace": kept}, state.scenario
     prepare_training(edited(before, _with_source(state, source)), state.uploads.sources)
     _take_source(state, source)
-    state.tell(f"The jobs of {kept} are those of the scenario now.")
+    state.notify(f"The jobs of {kept} are those of the scenario now.")
 
 
 GROUPS = ("cluster", "servers")

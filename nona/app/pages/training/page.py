@@ -5,19 +5,19 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.app.jobs.registry import AppJob
+from nona.app.layout.first_steps import Demo, examples, start_card
 from nona.app.pages.run_page import RunPage
 from nona.app.pages.training.drawings import training_drawing
 from nona.app.pages.training.form import controls, jobs_upload, summary
 from nona.app.pages.training.results import ADVICE, POLL_S, TABS, answer, files
 from nona.app.session.state import AppState
-from nona.app.shell.first_steps import Demo, examples, start_card
 from nona.app.widgets.components import draw
 from nona.app.widgets.downloads import Download, Files, file_stem
 from nona.app.widgets.terms import guide_link, term
 from nona.queries.report.timeline import trace_text
 from nona.training.report.traces import stays_trace
 from nona.training.results import TrainingLive, TrainingOutcome
-from nona.training.study.preparation import has_trace, job_trace
+from nona.training.workflows.preparation import has_trace, job_trace
 
 GENERATED = {"generate": {"jobs": 60, "mean_gap": "20 min"}}
 
@@ -87,7 +87,7 @@ def _own(state: AppState) -> None:
 
 def _make_training(state: AppState) -> None:
     if state.change(("training",), GENERATED):
-        state.tell("Training jobs are generated for this cluster. Choose its GPUs and policies below.")
+        state.notify("Training jobs are generated for this cluster. Choose its GPUs and policies below.")
 
 
 def _live(job: AppJob) -> None:
@@ -126,7 +126,7 @@ def _jobs(state: AppState, name: str) -> list[Download]:
 TRAINING = RunPage(
     kind="training",
     label="Run the policies",
-    of=TrainingOutcome,
+    result_type=TrainingOutcome,
     summary=summary,
     fields=controls,
     live=_live,

@@ -11,7 +11,7 @@ import streamlit as st
 
 from nona.app.pages.run_page import PageRun, Tab, run_area
 from nona.app.session.state import AppState
-from nona.app.tasks.desk import OneMoreAsked
+from nona.app.tasks.context import OneMoreRequest
 from nona.app.widgets.downloads import Download, Files, file_stem, reports
 from nona.app.widgets.fields import choose_one, plain, whole
 from nona.app.widgets.results import chart, show_finding, table
@@ -176,7 +176,7 @@ def _first_gpu(gpu: str) -> int:
     return int(gpu.rsplit(" ", 3)[1]) if " to " in gpu else 0
 
 
-def _window(stays: Sequence[training.Stay], end_s: float) -> tuple[float, float]:
+def _window(stays: Sequence[training.GpuInterval], end_s: float) -> tuple[float, float]:
     fits = figures.fitting_span(stays, end_s)
     if fits >= end_s:
         return 0.0, end_s
@@ -259,9 +259,9 @@ def _one_more_tab(state: AppState, data: training.TrainingOutcome | None) -> Non
         PageRun(
             kind="training-one-more",
             label="Add one GPU of each type",
-            of=training.OneMoreReport,
+            result_type=training.OneMoreReport,
             answer=_one_more,
-            asked=OneMoreAsked(policy=policy),
+            request=OneMoreRequest(policy=policy),
             before="Simulates the same jobs with one more GPU of each type in turn. The result is how much "
             "the mean JCT shrinks, and at what price.",
         ),

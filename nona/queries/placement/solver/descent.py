@@ -27,7 +27,7 @@ from nona.core.arrays import Floats
 from nona.queries.placement.model import PlacementModel, gradient, link_price, objective_s, value_at
 from nona.queries.placement.solver.parametric import solve_parametric
 from nona.queries.placement.solver.problem import PlacementProgram, ProgramGroup, build_problem, groups_of
-from nona.queries.placement.solver.solution import Certified, Solution, Table, price, probabilities
+from nona.queries.placement.solver.solution import CertifiedPoint, Solution, Table, price, probabilities
 from nona.queries.placement.spans import LINK, VISITS, spans
 
 _TRIED = 12
@@ -63,7 +63,7 @@ def _scored(model: PlacementModel, x: Table) -> list[tuple[float, int, int, int]
             if len(c) == 1 or model.weights[j] == 0:
                 continue
             span, path = value.spans[j][k]
-            traffic = rate * wait_price.of(c.messages)
+            traffic = rate * wait_price.wait_seconds(c.messages)
             visits = model.weights[j] * (path[VISITS] - path[VISITS] @ x[j][k])
             wait = slopes[j][k] - slopes[j][k] @ x[j][k]
             direct = model.weights[j] * span + traffic
@@ -75,7 +75,7 @@ def _scored(model: PlacementModel, x: Table) -> list[tuple[float, int, int, int]
     return moves
 
 
-Inner = Callable[[PlacementProgram, Floats | None], Certified]
+Inner = Callable[[PlacementProgram, Floats | None], CertifiedPoint]
 _ROUGH_GAP = 2e-3
 TOLERANCE = 1e-6
 _ROUGH = 1e-3
@@ -91,10 +91,10 @@ def descend_from_starts(model: PlacementModel, gap: float) -> Solution:
     is a local optimum.
     """
 
-    def rough(problem: PlacementProgram, start: Floats | None) -> Certified:
+    def rough(problem: PlacementProgram, start: Floats | None) -> CertifiedPoint:
         return solve_parametric(problem, gap=max(gap, _ROUGH_GAP), start=start)
 
-    def inner(problem: PlacementProgram, start: Floats | None) -> Certified:
+    def inner(problem: PlacementProgram, start: Floats | None) -> CertifiedPoint:
         return solve_parametric(problem, gap=gap, start=start)
 
     local = [[c.local.astype(float) for c in row] for row in model.candidates]

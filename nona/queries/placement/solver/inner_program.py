@@ -23,7 +23,7 @@ _ROUNDS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class LpSolution:
     """A solution of the LP.
 
     ``bound`` is the dual value, which no feasible x undercuts (−inf … inf; inf: infeasible).
@@ -56,7 +56,7 @@ def cheapest(start: Ints, group: Ints, price: Floats) -> Ints:
     return first
 
 
-def solve_knapsack(start: Ints, group: Ints, cost: Floats, row: Floats, bound: float) -> Choice:
+def solve_knapsack(start: Ints, group: Ints, cost: Floats, row: Floats, bound: float) -> LpSolution:
     """Solve the LP; ``row`` ≥ 0.
 
     One group, columns of cost 3 and 1; the cheap one loads the row with 2, and 1 is allowed:
@@ -67,10 +67,10 @@ def solve_knapsack(start: Ints, group: Ints, cost: Floats, row: Floats, bound: f
     """
     over = cheapest(start, group, cost)
     if row[over].sum() <= bound:
-        return Choice(float(cost[over].sum()), 0.0, over, over, -1, 0.0)
+        return LpSolution(float(cost[over].sum()), 0.0, over, over, -1, 0.0)
     under = _lightest(start, group, cost, row)
     if row[under].sum() > bound:
-        return Choice(np.inf, np.inf, under, under, -1, 0.0)
+        return LpSolution(np.inf, np.inf, under, under, -1, 0.0)
     best, multiplier = -np.inf, 0.0
     for _ in range(_ROUNDS):
         lower, upper = row[under].sum(), row[over].sum()
@@ -104,7 +104,7 @@ def _mix(
     row: Floats,
     bound: float,
     cost: Floats,
-) -> Choice:
+) -> LpSolution:
     """Move groups from ``under`` to ``over`` until the row is full; the last one moves in part.
 
     Both minimise the Lagrangian at ``multiplier``, so every such mixture does. Groups that gain
@@ -119,10 +119,10 @@ def _mix(
     for g in order[np.argsort(steps[order] > 0, kind="stable")]:
         if steps[g] > spare:
             share = max(spare, 0.0) / float(steps[g])
-            return Choice(dual, multiplier, first, second, int(g) if share > 0 else -1, share)
+            return LpSolution(dual, multiplier, first, second, int(g) if share > 0 else -1, share)
         first[g] = over[g]
         spare -= float(steps[g])
-    return Choice(dual, multiplier, first, second, -1, 0.0)
+    return LpSolution(dual, multiplier, first, second, -1, 0.0)
 
 
 _TWO_ROW_PROGRAM_ROUNDS = 30
@@ -130,7 +130,7 @@ _DOUBLINGS = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Dual:
+class DualBound:
     """``bound`` of the program (``inf``: infeasible), the prices of its rows, and points met on the way."""
 
     bound: float
@@ -140,7 +140,7 @@ class Dual:
 
 
 @dataclass(frozen=True, eq=False)
-class TwoRows:
+class TwoRowDual:
     """cost·x under a·x ≤ ``wait`` and d·x ≤ ``load``, over groups of columns ``start``."""
 
     start: Ints
@@ -151,32 +151,32 @@ class TwoRows:
     d: Floats
     load: float
 
-    def at(self, price: float) -> tuple[float, float, float, Floats]:
+    def evaluate(self, price: float) -> tuple[float, float, float, Floats]:
         """h(ν), its slope there, the price of the first row, and the point."""
         choice = solve_knapsack(self.start, self.group, self.cost + price * self.d, self.a, self.wait)
         x = choice.vector(len(self.cost))
         return choice.bound - price * self.load, float(self.d @ x) - self.load, choice.multiplier, x
 
 
-def solve_two_rows(rows: TwoRows, guess: float = 0.0, tolerance: float = 0.0) -> Dual:
+def solve_two_rows(rows: TwoRowDual, guess: float = 0.0, tolerance: float = 0.0) -> DualBound:
     """Maximise h, to within ``tolerance``, from the price ``guess`` on.
 
     One group of a dear column and two cheap ones, each of which loads one row with 2 where 1 is allowed:
 
-    >>> rows = TwoRows(np.array([0, 3]), np.zeros(3, dtype=np.int64), np.array([3.0, 1.0, 1.0]),
+    >>> rows = TwoRowDual(np.array([0, 3]), np.zeros(3, dtype=np.int64), np.array([3.0, 1.0, 1.0]),
     ...                np.array([0.0, 2.0, 0.0]), 1.0, np.array([0.0, 0.0, 2.0]), 1.0)
     >>> round(solve_two_rows(rows).bound, 12)
     1.0
     """
     if rows.wait < 0 or rows.load < 0:
-        return Dual(math.inf, 0.0, 0.0, ())
-    low = rows.at(0.0)
+        return DualBound(math.inf, 0.0, 0.0, ())
+    low = rows.evaluate(0.0)
     best, points = (low[0], low[2], 0.0), [low[3]]
     if low[1] <= 0 or not math.isfinite(low[0]):
-        return Dual(*best, tuple(points))
+        return DualBound(*best, tuple(points))
     at_low, high, at_high = 0.0, max(guess, 1e-3 * _scale(rows)), low
     for _ in range(_DOUBLINGS):
-        at_high = rows.at(high)
+        at_high = rows.evaluate(high)
         points.append(at_high[3])
         best = max(best, (at_high[0], at_high[2], high))
         if at_high[1] <= 0:
@@ -190,16 +190,16 @@ def solve_two_rows(rows: TwoRows, guess: float = 0.0, tolerance: float = 0.0) ->
         roof = low[0] + low[1] * (meet - at_low)
         if not at_low < meet < high or roof <= best[0] + tolerance + 1e-13 * abs(roof):
             break
-        middle = rows.at(meet)
+        middle = rows.evaluate(meet)
         points.append(middle[3])
         best = max(best, (middle[0], middle[2], meet))
         if middle[1] > 0:
             at_low, low = meet, middle
         else:
             high, at_high = meet, middle
-    return Dual(*best, tuple(points))
+    return DualBound(*best, tuple(points))
 
 
-def _scale(rows: TwoRows) -> float:
+def _scale(rows: TwoRowDual) -> float:
     """Return a price of the load that matters: the greatest cost for the greatest load."""
     return float(np.abs(rows.cost).max(initial=0.0)) / max(float(rows.d.max(initial=0.0)), 1e-300)

@@ -21,15 +21,15 @@ import math
 import numpy as np
 
 from nona.core.arrays import Floats
-from nona.queries.placement.solver.inner_program import Choice, cheapest, solve_knapsack
+from nona.queries.placement.solver.inner_program import LpSolution, cheapest, solve_knapsack
 from nona.queries.placement.solver.problem import PlacementProgram
 from nona.queries.placement.solver.several_links import solve_network
-from nona.queries.placement.solver.solution import Certified
+from nona.queries.placement.solver.solution import CertifiedPoint
 
 
 def solve_parametric(
     problem: PlacementProgram, *, gap: float = 1e-5, max_cells: int = 4000, start: Floats | None = None
-) -> Certified:
+) -> CertifiedPoint:
     """Globally minimise ``problem``; with several links by ``several_links``.
 
     ``gap``: stop when (value − bound)/value is at most this.
@@ -79,7 +79,7 @@ class _Search:
         else:
             row, bound = p.a0 + row_wait * p.a1, row_wait * p.b1 - p.b0
         self.cells += 1
-        choice: Choice = solve_knapsack(p.start, p.group, cost, row, max(bound, 0.0))
+        choice: LpSolution = solve_knapsack(p.start, p.group, cost, row, max(bound, 0.0))
         return p.constant + choice.bound, choice.vector(len(p.a0))
 
     def _bound(self, low: float, high: float, middle: float) -> float:
@@ -103,13 +103,13 @@ class _Search:
         # Prices may make a value negative; then the gap is relative to its size.
         return self.value - self.gap * max(abs(self.value), 1e-3 * self.reference)
 
-    def run(self) -> Certified:
+    def run(self) -> CertifiedPoint:
         p = self.problem
         if not p.groups or not (p.a1.any() or p.a0.any() or p.lines.slope.any()):
             return self._separable()
         first = p.least_wait
         lower = self._cells(first, self._last_wait(first))
-        return Certified(self.x, self.value, lower, self.cells, lower >= self._target())
+        return CertifiedPoint(self.x, self.value, lower, self.cells, lower >= self._target())
 
     def _cells(self, first: float, scale: float) -> float:
         """Return the bound over the waits from ``first`` to ``scale``."""
@@ -121,24 +121,24 @@ class _Search:
                 finished = min(finished, bound)
                 heap = []
                 break
-            middle = _between(low, high, first, scale)
+            middle = _geometric_middle(low, high, first, scale)
             if not low < middle < high:
                 finished = min(finished, bound)
                 continue
             for a, b in ((low, middle), (middle, high)):
-                value = max(self._bound(a, b, _between(a, b, first, scale)), bound)
+                value = max(self._bound(a, b, _geometric_middle(a, b, first, scale)), bound)
                 if value < self._target():
                     heapq.heappush(heap, (value, a, b))
                 else:
                     finished = min(finished, value)
         return min([finished, *(b for b, _, _ in heap), self.value])
 
-    def _separable(self) -> Certified:
+    def _separable(self) -> CertifiedPoint:
         """Nothing crosses the link at a cost: every group for itself."""
         p = self.problem
         if p.groups:
             self._offer(self._program(p.least_wait, math.inf)[1])
-        return Certified(self.x, self.value, self.value, self.cells, True)
+        return CertifiedPoint(self.x, self.value, self.value, self.cells, True)
 
     def _last_wait(self, first: float) -> float:
         """Return a wait above which nothing beats the incumbent, by doubling.
@@ -161,7 +161,7 @@ class _Search:
         return first + step
 
 
-def _between(low: float, high: float, first: float, last: float) -> float:
+def _geometric_middle(low: float, high: float, first: float, last: float) -> float:
     """Geometric middle, as waits span decades; offset so that the first cell can be split."""
     offset = 1e-3 * (last - first)
     return math.sqrt((low - first + offset) * (high - first + offset)) - offset + first

@@ -26,7 +26,7 @@ from nona.queries.placement.spans import Envelope, envelope
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TrafficRows:
     """Traffic of n columns, and the curve of the waits: w(x) = A0(y) + A1(y)·B·x + A2(y)·P·x, y = load·x.
 
     ``load``, ``bundle``, ``pairs`` (n,): λ·D/C, and λ times the squares of bundles, and what those of batches
@@ -51,12 +51,12 @@ class Rows:
         bundle = float(self.bundle @ x)
         return LinkTraffic(float(self.load @ x), bundle, bundle + float(self.pairs @ x))
 
-    def alone(self) -> tuple[Floats, Floats, float, float]:
+    def single_link_row(self) -> tuple[Floats, Floats, float, float]:
         """(a0, a1, b0, b1) of one link that is full when the first of these is, and waits alike when idle.
 
         For choosing columns and starting points by the same rules as at one link, never for a value.
         """
-        idle, bundle, pair = self.curve.at(0.0)
+        idle, bundle, pair = self.curve.coefficients(0.0)
         return bundle * self.bundle + pair * self.pairs, self.load / self.curve.full_load, idle, 1.0
 
     @property
@@ -93,7 +93,7 @@ class PlacementProgram:
     b1: float
     constant: float
     column: Ints
-    network: Rows | None = None
+    network: TrafficRows | None = None
 
     @property
     def groups(self) -> int:
@@ -126,7 +126,7 @@ class PlacementProgram:
         wait = self.wait(columns, shares)
         if not np.isfinite(wait):
             return np.inf
-        return self.constant + float((self.lines.of(columns, wait) * shares).sum())
+        return self.constant + float((self.lines.spans(columns, wait) * shares).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,9 +195,9 @@ def build_problem(
     load, square = (
         np.concatenate([np.zeros(0), *(getattr(c, a) for c in columns)]) for a in ("load", "square")
     )
-    network = _rows(model, columns, load, square) if model.roles else None
+    network = _traffic_rows(model, columns, load, square) if model.roles else None
     if network is not None:
-        a0, a1, b0, b1 = network.alone()
+        a0, a1, b0, b1 = network.single_link_row()
     else:
         a0, a1 = (square, 2.0 * load) if fifo else (load, load)
         b0, b1 = (moment, 2.0 * (1.0 - rho)) if fifo else (rho, 1.0 - rho)
@@ -214,9 +214,11 @@ def build_problem(
     )
 
 
-def _rows(model: PlacementModel, columns: Sequence[_Columns], load: Floats, square: Floats) -> Rows:
+def _traffic_rows(
+    model: PlacementModel, columns: Sequence[_Columns], load: Floats, square: Floats
+) -> TrafficRows:
     bundle = np.concatenate([np.zeros(0), *(c.bundle for c in columns)])
-    return Rows(model.curve, load, bundle, np.maximum(square - bundle, 0.0))
+    return TrafficRows(model.curve, load, bundle, np.maximum(square - bundle, 0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from nona.core.arrays import Floats
-from nona.queries.placement.solver.inner_program import Dual, TwoRows, cheapest, solve_two_rows
-from nona.queries.placement.solver.problem import PlacementProgram, Rows
-from nona.queries.placement.solver.solution import Certified
+from nona.queries.placement.solver.inner_program import DualBound, TwoRowDual, cheapest, solve_two_rows
+from nona.queries.placement.solver.problem import PlacementProgram, TrafficRows
+from nona.queries.placement.solver.solution import CertifiedPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Tangents:
     """The bound's terms at (``wait``, ``load``) with the prices μ, ν of wait and load."""
 
     problem: PlacementProgram
-    rows: Rows
+    rows: TrafficRows
     wait: float
     load: float
     wait_price: float
@@ -61,8 +61,8 @@ class Tangents:
     slope: Floats
 
     @staticmethod
-    def at(
-        problem: PlacementProgram, rows: Rows, wait: float, load: float, prices: tuple[float, float]
+    def at_point(
+        problem: PlacementProgram, rows: TrafficRows, wait: float, load: float, prices: tuple[float, float]
     ) -> Tangents:
         """Return the tangents at one wait and load."""
         return Tangents(problem, rows, wait, load, *prices, *problem.lines.tangents(wait))
@@ -70,7 +70,7 @@ class Tangents:
     def value(self, wait: float, load: float) -> float:
         """Return the concave function of the module's head."""
         p, r, dw, dy = self.problem, self.rows, wait - self.wait, load - self.load
-        (i0, b0, p0), (i1, b1, p1) = r.curve.at(self.load), r.curve.slopes(self.load)
+        (i0, b0, p0), (i1, b1, p1) = r.curve.coefficients(self.load), r.curve.slopes(self.load)
         price = self.cost + self.slope * dw + self.load_price * r.load
         price += self.wait_price * ((b0 + b1 * dy) * r.bundle + (p0 + p1 * dy) * r.pairs)
         rest = self.wait_price * (i0 + i1 * dy - wait) - self.load_price * load
@@ -80,7 +80,7 @@ class Tangents:
         """Its least value on the cell."""
         return min(self.value(w, y) for w in (cell.w0, cell.w1) for y in (cell.y0, cell.y1))
 
-    def across(self, cell: Rectangle) -> tuple[float, float]:
+    def fall_across(self, cell: Rectangle) -> tuple[float, float]:
         """Return the fall towards the ends of the waits, and towards those of the loads."""
         here = self.value(self.wait, self.load)
         by_wait = here - min(self.value(w, self.load) for w in (cell.w0, cell.w1))
@@ -93,12 +93,12 @@ _DUAL = 0.05  # of the wanted gap, to which the prices of a cell are found
 
 def solve_network(
     problem: PlacementProgram,
-    rows: Rows,
+    rows: TrafficRows,
     *,
     gap: float = 1e-5,
     max_cells: int = 4000,
     start: Floats | None = None,
-) -> Certified:
+) -> CertifiedPoint:
     """Globally minimise ``problem``, whose columns send ``rows``; as :func:`~.parametric.solve_parametric`.
 
     ``cells`` of the result counts the linear programs with two rows.
@@ -110,7 +110,7 @@ class _Search:
     """Best-first branch and bound over waits and loads."""
 
     def __init__(
-        self, problem: PlacementProgram, rows: Rows, gap: float, max_cells: int, start: Floats | None
+        self, problem: PlacementProgram, rows: TrafficRows, gap: float, max_cells: int, start: Floats | None
     ) -> None:
         self.problem, self.rows, self.gap, self.max_cells, self.cells = problem, rows, gap, max_cells, 0
         self.x = np.zeros(len(problem.a0))
@@ -131,7 +131,7 @@ class _Search:
         # Prices may make a value negative; then the gap is relative to its size.
         return self.value - self.gap * max(abs(self.value), 1e-3 * self.reference)
 
-    def run(self) -> Certified:
+    def run(self) -> CertifiedPoint:
         p = self.problem
         if not p.groups or not self.rows.load.any():
             return self._separable()
@@ -152,34 +152,34 @@ class _Search:
             for part in parts:
                 heapq.heappush(heap, (value, next(serial), part))
         lower = min([finished, *(b for b, _, _ in heap), self.value])
-        return Certified(self.x, self.value, lower, self.cells, lower >= self._target())
+        return CertifiedPoint(self.x, self.value, lower, self.cells, lower >= self._target())
 
     def _explore(self, cell: Rectangle, whole: Rectangle) -> tuple[float, tuple[Rectangle, ...]]:
         """Return a bound on the cell, and the two halves that it falls into."""
-        wait, load = self._inside(cell, whole)
+        wait, load = self._middle(cell, whole)
         dual = self._prices(wait, load, cell.guess)
         for x in dual.points:
             self._offer(x)
         prices = (dual.wait_price, dual.load_price)
         if not math.isfinite(dual.bound):  # no point has so little wait and load: any prices will do
             prices = (float(self.problem.lines.slope.max()), cell.guess)
-        tangents = Tangents.at(self.problem, self.rows, wait, load, prices)
+        tangents = Tangents.at_point(self.problem, self.rows, wait, load, prices)
         bound = tangents.least(cell)
         if bound >= self._target():
             return bound, ()
-        by_wait, by_load = tangents.across(cell)
+        by_wait, by_load = tangents.fall_across(cell)
         return bound, _halves(cell, wait, load, by_wait >= by_load, dual.load_price)
 
-    def _prices(self, wait: float, load: float, guess: float) -> Dual:
+    def _prices(self, wait: float, load: float, guess: float) -> DualBound:
         p, r = self.problem, self.rows
         self.cells += 1
-        idle, bundle, pair = r.curve.at(load)
-        rows = TwoRows(
+        idle, bundle, pair = r.curve.coefficients(load)
+        rows = TwoRowDual(
             p.start, p.group, p.lines(wait), bundle * r.bundle + pair * r.pairs, wait - idle, r.load, load
         )
         return solve_two_rows(rows, guess, _DUAL * self.gap * abs(self.value))
 
-    def _inside(self, cell: Rectangle, whole: Rectangle) -> tuple[float, float]:
+    def _middle(self, cell: Rectangle, whole: Rectangle) -> tuple[float, float]:
         """Return the middle of a cell.
 
         A point of it that some x may have where the middle has too little wait.
@@ -191,9 +191,9 @@ class _Search:
         full = curve.full_load
         load = full - math.sqrt((full - cell.y0) * (full - cell.y1))
         load = min(max(load, cell.y0), cell.y1)
-        if curve.at(load)[0] >= cell.w1:
+        if curve.coefficients(load)[0] >= cell.w1:
             load = cell.y0
-        return min(max(wait, curve.at(load)[0], cell.w0), cell.w1), load
+        return min(max(wait, curve.coefficients(load)[0], cell.w0), cell.w1), load
 
     def _whole(self) -> Rectangle:
         """Wait up to where nothing beats the incumbent, and the loads that bring about no more."""
@@ -203,11 +203,11 @@ class _Search:
         least = r.ratios[0]
         most = float(np.maximum.reduceat(r.load, p.start[:-1]).sum())
         low, high = 0.0, min(r.curve.full_load * (1 - 1e-12), most)
-        idle, bundle, _ = r.curve.at(high)
+        idle, bundle, _ = r.curve.coefficients(high)
         if idle + bundle * least * high > last:
             for _ in range(60):
                 middle = 0.5 * (low + high)
-                idle, bundle, _ = r.curve.at(middle)
+                idle, bundle, _ = r.curve.coefficients(middle)
                 low, high = (low, middle) if idle + bundle * least * middle > last else (middle, high)
         return Rectangle(first, last, 0.0, high)
 
@@ -220,12 +220,12 @@ class _Search:
         x[chosen] = 1.0
         return x, p.constant + float(cost[chosen].sum())
 
-    def _separable(self) -> Certified:
+    def _separable(self) -> CertifiedPoint:
         """Nothing crosses a link: every group for itself."""
         p = self.problem
         if p.groups:
             self._offer(self._cheapest(p.least_wait)[0])
-        return Certified(self.x, self.value, self.value, self.cells, True)
+        return CertifiedPoint(self.x, self.value, self.value, self.cells, True)
 
     def _last_wait(self, first: float) -> float:
         """Return a wait above which nothing beats the incumbent, by doubling; see :mod:`~.parametric`."""

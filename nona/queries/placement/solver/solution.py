@@ -9,14 +9,14 @@ import numpy as np
 
 from nona.core.arrays import Floats
 from nona.queries.placement.configurations import to_configuration
-from nona.queries.placement.model import PlacementModel, Probabilities, Value
+from nona.queries.placement.model import ObjectiveValue, PlacementModel, Probabilities
 from nona.queries.placement.result import SubGraphPlacement
 from nona.queries.placement.solver.problem import PlacementProgram, ProgramGroup, build_problem, groups_of
 from nona.queries.placement.spans import VISITS
 
 
 @dataclass(frozen=True, eq=False)
-class Certified:
+class CertifiedPoint:
     """A point, its value, and a bound below which no point of the problem lies (seconds).
 
     ``cells`` counts the linear programs that were solved; ``complete`` is False when the limit on
@@ -39,7 +39,7 @@ Table = list[list[Floats]]
 
 
 @dataclass(frozen=True, eq=False)
-class Priced:
+class LinearisedProblem:
     """The problem linearised at a point; ``server_wait_s`` (J,) of each query class."""
 
     groups: tuple[ProgramGroup, ...]
@@ -57,17 +57,17 @@ class Solution:
 
     x: Table
     value_s: float
-    priced: Priced
-    certified: Certified
+    priced: LinearisedProblem
+    certified: CertifiedPoint
 
 
-def price(model: PlacementModel, x: Sequence[Sequence[Floats]], value: Value) -> Priced:
+def price(model: PlacementModel, x: Sequence[Sequence[Floats]], value: ObjectiveValue) -> LinearisedProblem:
     """Linearise the server wait at ``x``."""
     prices = model.servers.gradient(x, model.weights * value.terms[:, VISITS])
     credit = sum(
         float(p @ s) for row, xs in zip(prices, x, strict=True) for s, p in zip(row, xs, strict=True)
     )
-    return Priced(groups_of(model, prices), value.server_wait_s, credit)
+    return LinearisedProblem(groups_of(model, prices), value.server_wait_s, credit)
 
 
 _NEGLIGIBLE = 1e-9

@@ -123,11 +123,11 @@ def formula_text(report: PlacementReport) -> str:
         return NO_WAITS
     text = f"By formula its mean is {format_time(predicted)}"
     if mean:
-        text += f", {_apart(predicted / mean - 1)}"
+        text += f", {_error_text(predicted / mean - 1)}"
     return f"{text}. {optimum_text(report)}".strip()
 
 
-def _apart(error: float) -> str:
+def _error_text(error: float) -> str:
     share = f"{format_number(100 * abs(error), 2)} %"
     if abs(error) < SAME:
         return "as simulated"
@@ -154,7 +154,7 @@ def value_of(data: PlacementOutcome, report: PlacementReport | None) -> float | 
     return hits_of(report) if is_slo(data.nona) else mean_of(report)
 
 
-def against(data: PlacementOutcome, name: Other) -> str:
+def distance_text(data: PlacementOutcome, name: Other) -> str:
     """State nona's distance from one other: ``25 % below local``, ``3.2 points more hits than local``."""
     best, value = value_of(data, data.nona), value_of(data, _other(data, name))
     if value is None:
@@ -175,7 +175,7 @@ def comparison_finding(data: PlacementOutcome) -> str:
 
     ``nona: 25 % below local, spread overloads the link``
     """
-    return f"nona: {against(data, 'local')}, {against(data, 'spread')}"
+    return f"nona: {distance_text(data, 'local')}, {distance_text(data, 'spread')}"
 
 
 def order_finding(data: PlacementOutcome) -> str:

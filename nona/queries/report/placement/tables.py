@@ -16,7 +16,7 @@ from nona.core.tables import (
     TIME,
     Column,
     FilledTable,
-    Kind,
+    NumberKind,
     Table,
 )
 from nona.models.report import provenance_text
@@ -51,7 +51,7 @@ FACTS = Table[ModelFacts](
         Column("device", lambda m: m.device),
         Column("all operators", lambda m: m.total_compute_s, TIME, help="One after the other."),
         Column("longest chain", lambda m: m.critical_path_s, TIME),
-        Column("parallelism", lambda m: m.parallelism, Kind("{:.3f}".format)),
+        Column("parallelism", lambda m: m.parallelism, NumberKind("{:.3f}".format)),
         Column("most that splitting can save", lambda m: 1 - 1 / m.parallelism, SHARE),
         Column("provenance", lambda m: provenance_text(m.provenance)),
     ),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nona.core.arrays import Floats
-from nona.queries.placement.link_waits import Role
+from nona.queries.placement.link_waits import LinkRole
 from nona.queries.placement.messages import ShapeCandidates
 from nona.queries.placement.model import PlacementModel, Probabilities
 from nona.queries.placement.queueing import second_moment
@@ -63,7 +63,7 @@ def tex_sum(terms: Sequence[str]) -> str:
     return " + ".join([*terms[: MOST_TERMS - 1], r"\ldots", terms[-1]])
 
 
-def line(
+def formula_line(
     key: str,
     title: str,
     formula: str,
@@ -111,7 +111,7 @@ def link_lines(model: PlacementModel, x: Probabilities, names: Sequence[str]) ->
     rho = rho_bg + sum(r * s for r, s in zip(rates, link_s, strict=True))
     moment = moment_bg + sum(r * s for r, s in zip(rates, squares, strict=True))
     used = [rf"{tex_rate(r)}\cdot {tex_time(s)}" for r, s in zip(rates, link_s, strict=True)]
-    first = line(
+    first = formula_line(
         "link_utilization",
         "Utilisation of the link",
         r"\rho_n = \rho_{bg} + \sum_j \lambda_j \sum_c x_c\, D_c / C",
@@ -123,13 +123,13 @@ def link_lines(model: PlacementModel, x: Probabilities, names: Sequence[str]) ->
         stretch = rho / (1 - rho) if rho < 1 else math.inf
         ratio = rf"\frac{{{tex_number(rho)}}}{{1 - {tex_number(rho)}}}"
         title = "Stretch of a transfer on an equally shared link"
-        last = line("link_wait", title, r"w = \frac{\rho_n}{1-\rho_n}", ratio, stretch)
+        last = formula_line("link_wait", title, r"w = \frac{\rho_n}{1-\rho_n}", ratio, stretch)
         return LinkWorking((first, last), rho, moment, stretch)
     wait = moment / (2 * (1 - rho)) if rho < 1 else math.inf
     terms = [
         rf"{tex_rate(r)}\cdot {tex_number(s)}\,\mathrm{{s^2}}" for r, s in zip(rates, squares, strict=True)
     ]
-    second = line(
+    second = formula_line(
         "link_moment",
         "Second moment of the link's service times, per second",
         r"\lambda E[S^2] = (\lambda E[S^2])_{bg} + \sum_j \lambda_j \sum_c x_c \sum_{batches} (D/C)^2",
@@ -137,7 +137,7 @@ def link_lines(model: PlacementModel, x: Probabilities, names: Sequence[str]) ->
         moment,
         "s",
     )
-    third = line(
+    third = formula_line(
         "link_wait",
         "Mean wait of a message at the link (Pollaczek–Khinchine)",
         r"W_n = \frac{\lambda E[S^2]}{2(1-\rho_n)}",
@@ -160,7 +160,7 @@ def _table(columns: Mapping[str, Sequence[float | str]]) -> Iterator[Cells]:
 class RoleWait:
     """Utilisation of the links of one role, and the wait of a message there, infinite if overloaded."""
 
-    role: Role
+    role: LinkRole
     utilization: float
     wait_s: float
 
@@ -190,7 +190,7 @@ def path_lines(model: PlacementModel, x: Probabilities, names: Sequence[str]) ->
         "core s per query": core_s,
     }
     lines = [
-        line(
+        formula_line(
             "link_load",
             "Load of the queries, as if all messages crossed the core; B, Q: squares of bundles and batches",
             r"y = \sum_j \lambda_j \sum_c x_c\, D_c / C,\quad "
@@ -209,7 +209,7 @@ def path_lines(model: PlacementModel, x: Probabilities, names: Sequence[str]) ->
     total = math.fsum(r.role.share * r.wait_s for r in roles)
     crossed = [rf"{tex_number(r.role.share)}\cdot {tex_time(r.wait_s)}" for r in roles]
     lines += [
-        line(
+        formula_line(
             "link_wait",
             "Mean wait of a message on its route: every role weighted by the share of messages that cross it",
             r"W_n = \sum_r q_r W_r",
@@ -218,7 +218,7 @@ def path_lines(model: PlacementModel, x: Probabilities, names: Sequence[str]) ->
             "s",
             ({"link": r.role.name, "share": r.role.share, "wait s": r.wait_s} for r in roles),
         ),
-        line(
+        formula_line(
             "link_utilization",
             "Utilisation of the most utilised links",
             r"\rho_n = \max_r \rho_r",
@@ -229,7 +229,9 @@ def path_lines(model: PlacementModel, x: Probabilities, names: Sequence[str]) ->
     return PathWorking(tuple(lines), tuple(roles), total)
 
 
-def _role_lines(role: Role, load: float, bundles: float, pairs: float) -> tuple[RoleWait, list[WorkingLine]]:
+def _role_lines(
+    role: LinkRole, load: float, bundles: float, pairs: float
+) -> tuple[RoleWait, list[WorkingLine]]:
     rho = role.background_utilization + role.each * role.slower * load
     together = role.both * max(0.0, 1.0 - role.spacing * (1.0 - rho))
     moment = role.background_moment_s + role.slower**2 * (role.each * bundles + together * pairs)
@@ -237,14 +239,14 @@ def _role_lines(role: Role, load: float, bundles: float, pairs: float) -> tuple[
     slower, each = tex_number(role.slower), tex_number(role.each)
     own = rf"{slower}^2 ({each}\cdot {tex_time(bundles)} + {tex_number(together)}\cdot {tex_time(pairs)})"
     return RoleWait(role, rho, wait), [
-        line(
+        formula_line(
             f"link_utilization:{role.name}",
             f"Utilisation of {role.name}",
             r"\rho_r = \rho_{bg} + \pi\,\frac{C}{C_r}\, y",
             rf"{tex_number(role.background_utilization)} + {each}\cdot {slower}\cdot {tex_number(load)}",
             rho,
         ),
-        line(
+        formula_line(
             f"link_wait:{role.name}",
             f"Mean wait at {role.name} (Pollaczek–Khinchine)",
             r"W_r = \frac{(\lambda E[S^2])_{bg} + (C/C_r)^2 (\pi B + \pi_2 (Q-B))}{2(1-\rho_r)}",
@@ -318,7 +320,7 @@ def visit_line(weights: Sequence[float], visits: Sequence[float], seen: Sequence
     total = sum(a * s for a, s in terms) / sum(a for a, _ in terms) if terms else seen[0]
     top = tex_sum([rf"{tex_number(a)}\cdot {tex_time(s)}" for a, s in terms])
     bottom = tex_sum([tex_number(a) for a, _ in terms])
-    return line(
+    return formula_line(
         "server_wait",
         "Mean wait of a visit over the mix",
         r"W_c = \frac{\sum_j w_j A_j W_{c,j}}{\sum_j w_j A_j},\quad A_j = \mathrm{visits\ of\ a\ query}",
@@ -346,13 +348,17 @@ def _uniform_line(model: PlacementModel, waits: Sequence[float], total: float) -
         "Mean wait of a visit at an executor drawn uniformly",
         r"W_c = \sum_k \mathrm{share}_k\, W_{c,k}",
     )
-    return line("server_wait", title, formula, _weighted(model.system.class_weights, waits), total, "s")
+    return formula_line(
+        "server_wait", title, formula, _weighted(model.system.class_weights, waits), total, "s"
+    )
 
 
 def _seen_line(model: PlacementModel, j: int, name: str, waits: Sequence[float], total: float) -> WorkingLine:
     title = f"Mean wait of a visit of {name}, which draws executors by its shares"
     filled = _weighted(model.shares[j], waits)
-    return line(f"server_wait:{name}", title, r"W_{c,j} = \sum_k s_{jk}\, W_{c,k}", filled, total, "s")
+    return formula_line(
+        f"server_wait:{name}", title, r"W_{c,j} = \sum_k s_{jk}\, W_{c,k}", filled, total, "s"
+    )
 
 
 def _weighted(shares: Iterable[float], waits: Sequence[float]) -> str:
@@ -371,7 +377,7 @@ def _server_utilization_line(
         if r.share > 0 or not several
     ]
     sums = rf"{tex_number(executors.background)} + \frac{{{tex_sum(terms)}}}{{{executors.number}}}"
-    return line(
+    return formula_line(
         f"utilization:{executors.kind}",
         f"Utilisation of an executor, {executors.kind}",
         rf"\rho_k = \rho_{{bg}} + \frac{{1}}{{n_k}}\sum_j \lambda_j{_share(several)} \sum_v p_v",
@@ -382,7 +388,7 @@ def _server_utilization_line(
 
 
 def _wait_line(executors: _Executors, several: bool) -> WorkingLine:
-    return line(
+    return formula_line(
         f"wait:{executors.kind}",
         f"Mean wait at an executor, {executors.kind} (Pollaczek–Khinchine)",
         r"W_k = \frac{(\lambda E[S^2])_{bg} + \frac{1}{n_k}\sum_j \lambda_j"

@@ -29,7 +29,7 @@ from nona.queries.placement.results import (
 )
 from nona.queries.placement.spans import COMPUTE, LINK, TRANSFER, VISITS, spans
 from nona.queries.report.placement.waits_shown import (
-    line,
+    formula_line,
     link_lines,
     path_lines,
     server_lines,
@@ -54,7 +54,7 @@ class _Waits:
 
 @dataclass(frozen=True, slots=True)
 class _Class:
-    told: WorkingModel
+    formulas: WorkingModel
     jct_s: float
     link_waits: float
     visits: float
@@ -81,7 +81,7 @@ def working(system: System, placement: Placement, names: Sequence[str]) -> Worki
     ]
     return Working(
         lines=(*link.lines, *server, *overall),
-        models={name: c.told for name, c in zip(names, classes, strict=True)},
+        models={name: c.formulas for name, c in zip(names, classes, strict=True)},
     )
 
 
@@ -101,7 +101,7 @@ def _class(model: PlacementModel, x: Probabilities, j: int, waits: _Waits) -> _C
         means.append(mean)
         subgraphs.append(_subgraph(model, j, number, mean, [row for row, _ in rows]))
     spans_tex = tex_sum([tex_time(mean) for mean in means])
-    jct = line(
+    jct = formula_line(
         "jct",
         "Mean JCT of a query: cut tasks, the first visit's wait, and its sub-graphs",
         r"T = \sum_{cuts} p_v + v_1 W_c + \sum_k \sum_c x_{k,c}\, g_{k,c}",
@@ -154,7 +154,7 @@ def _objective_line(model: PlacementModel, names: Sequence[str], classes: Sequen
     counted = [(w, t) for w, t in weighted if w > 0]
     objective = sum(w * t for w, t in counted)
     terms = [rf"{tex_number(w)}\cdot {tex_time(t)}" for w, t in counted]
-    return line(
+    return formula_line(
         "objective",
         "Mean JCT over the mix, by formula, of this placement",
         r"F = \sum_j w_j T_j,\quad w_j = \lambda_j / \Lambda",
@@ -174,4 +174,4 @@ def _gap_line(certificate: CertifiedOptimum) -> WorkingLine:
         rf"\frac{{{top}}}{{{tex_time(best)}}}",
     )
     formula = r"\mathrm{gap} = \frac{F^* - F_{bound}}{F^*}"
-    return line("gap", title, formula, ratio, certificate.gap)
+    return formula_line("gap", title, formula, ratio, certificate.gap)

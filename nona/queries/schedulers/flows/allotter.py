@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from nona.allocation.problem import Allocation, AllocationProblem, Carried
+from nona.allocation.problem import Allocation, AllocationProblem, PreviousAllocation
 from nona.core.arrays import Bools, Floats, Ints
 from nona.core.options import Option, PolicyOption
 from nona.core.registry import ChartStyle
@@ -83,20 +83,20 @@ class RoundQuestion:
     ``owned``: (Q,) executors that each flow had for itself in the last round; before the first, all.
     """
 
-    of: FlowCluster
-    known: FlowKnowledge
-    seen: RoundInput
+    cluster: FlowCluster
+    knowledge: FlowKnowledge
+    last_round: RoundInput
     owned: Ints
 
     @property
     def remaining(self) -> Floats:
         """(Q,) Queries in the system and expected: the work of the next round."""
-        return self.seen.open + self.known.expected
+        return self.last_round.open + self.knowledge.expected
 
     @property
     def needs(self) -> Floats:
         """(Q,) Queries/s that would do this work within the round."""
-        return self.remaining / self.seen.length_s
+        return self.remaining / self.last_round.length_s
 
     @property
     def active(self) -> Ints:
@@ -107,7 +107,7 @@ class RoundQuestion:
         self,
         pairs: Ints | None = None,
         pair_rates: Floats | None = None,
-        carried: Carried | None = None,
+        carried: PreviousAllocation | None = None,
     ) -> tuple[AllocationProblem, Ints]:
         """Return the problem of the active flows, and the class numbers of its types.
 
@@ -116,20 +116,20 @@ class RoundQuestion:
         the work of the next round. It has been there as long as its present queries have been on average,
         open / offered rate (Little), and did nothing yet.
         """
-        order = np.array([k for _, k in sorted((name, k) for k, name in enumerate(self.of.classes))])
-        order, active = order[self.of.counts[order] > 0], self.active
-        total, none = float(self.of.counts.sum()), np.zeros(len(active))
-        rate = self.known.expected[active] / self.seen.length_s
-        since_s = np.divide(self.seen.open[active], rate, out=none.copy(), where=rate > 0)
+        order = np.array([k for _, k in sorted((name, k) for k, name in enumerate(self.cluster.classes))])
+        order, active = order[self.cluster.counts[order] > 0], self.active
+        total, none = float(self.cluster.counts.sum()), np.zeros(len(active))
+        rate = self.knowledge.expected[active] / self.last_round.length_s
+        since_s = np.divide(self.last_round.open[active], rate, out=none.copy(), where=rate > 0)
         problem = AllocationProblem(
-            types=tuple(f"{self.of.classes[k]}#{k}" for k in order),
-            gpus=self.of.counts[order].astype(float),
-            names=tuple(f"{self.of.flows[i]}#{i}" for i in active),
+            types=tuple(f"{self.cluster.classes[k]}#{k}" for k in order),
+            gpus=self.cluster.counts[order].astype(float),
+            names=tuple(f"{self.cluster.flows[i]}#{i}" for i in active),
             workers=np.full(len(active), total),
             weights=np.ones(len(active)),
-            rates=total * self.known.rates[np.ix_(active, order)],
+            rates=total * self.knowledge.rates[np.ix_(active, order)],
             remaining=self.remaining[active],
-            elapsed_s=np.minimum(since_s, self.seen.now_s),
+            elapsed_s=np.minimum(since_s, self.last_round.now_s),
             isolated_s=none,
             slo_s=np.full(len(active), np.nan),
             prices=np.ones(len(order)),
@@ -162,7 +162,7 @@ def single_claims(executors: Floats) -> ExecutorClaims:
 
 def claims_of(question: RoundQuestion, allocation: Allocation, order: Ints) -> ExecutorClaims:
     """Return the claims that an allocation for ``question.problem()`` stands for: x·N executors."""
-    active, counts = question.active, question.of.counts
+    active, counts = question.active, question.cluster.counts
     executors = np.zeros((len(allocation.rows), len(counts)))
     executors[:, order] = allocation.shares * counts.sum()
     return ExecutorClaims(tuple(tuple(int(active[i]) for i in row) for row in allocation.rows), executors)
@@ -174,7 +174,7 @@ def within_needs(question: RoundQuestion, claims: ExecutorClaims) -> ExecutorCla
     All flows may use the part that is cut off. (A policy for training gives a job all that it is due, as a
     job can always use it; a flow without queries cannot.)
     """
-    rates, executors = question.known.rates, np.zeros(claims.executors.shape)
+    rates, executors = question.knowledge.rates, np.zeros(claims.executors.shape)
     for r, row in enumerate(claims.rows):
         flows = np.array(row)
         claim = np.where((rates[flows] > 0).any(axis=0), claims.executors[r], 0.0)
@@ -198,7 +198,7 @@ class AskPolicy:
         from nona.allocation.registry import get_policy  # programs take a while to import
 
         if len(question.active) < 2:  # there is nothing to divide: all flows may use all executors
-            return single_claims(0.0 * question.of.rates), None
+            return single_claims(0.0 * question.cluster.rates), None
         problem, order = question.problem()
         allocation = get_policy(self.name).prepare(self.options)(problem)
         return claims_of(question, allocation, order), None
@@ -297,8 +297,8 @@ class FlowPolicy(Protocol):
 class Memory(NamedTuple):
     """The state that a round passes to the next."""
 
-    known: FlowKnowledge
-    held: Holdings
+    knowledge: FlowKnowledge
+    holdings: Holdings
     policy: Any
 
 
@@ -306,17 +306,17 @@ class Memory(NamedTuple):
 class Allotter:
     """An :data:`~nona.queries.schedulers.base.Allocate` by the policy ``ask``."""
 
-    of: FlowCluster
-    ask: FlowPolicy
+    cluster: FlowCluster
+    policy: FlowPolicy
 
     def __call__(self, seen: RoundInput, memory: Memory | None) -> Allotment:
         """Return the executors of each flow for the next round."""
-        estimates = learned(self.of, memory.known if memory else None, seen)
-        before = memory.held if memory else None
-        question = RoundQuestion(self.of, estimates, seen, owned(self.of, before))
-        claims, policy = self.ask(question, memory.policy if memory else None)
-        holdings = hold(self.of, within_needs(question, claims), before)
-        return Allotment(sets_of(self.of, holdings), Memory(estimates, holdings, policy))
+        estimates = learned(self.cluster, memory.knowledge if memory else None, seen)
+        before = memory.holdings if memory else None
+        question = RoundQuestion(self.cluster, estimates, seen, owned(self.cluster, before))
+        claims, policy = self.policy(question, memory.policy if memory else None)
+        holdings = hold(self.cluster, within_needs(question, claims), before)
+        return Allotment(sets_of(self.cluster, holdings), Memory(estimates, holdings, policy))
 
 
 _ROUND = PolicyOption(1.0, "seconds between two divisions of the executors", least=1e-3)
@@ -326,12 +326,12 @@ _ROUND = PolicyOption(1.0, "seconds between two divisions of the executors", lea
 class _Build:
     """Prepares rounds in which ``ask`` of the checked options is asked; raises where a model fits nowhere."""
 
-    ask: Callable[[Mapping[str, Any]], FlowPolicy]
+    policy: Callable[[Mapping[str, Any]], FlowPolicy]
 
     def __call__(
         self, system: System, placement: Placement | None, options: Mapping[str, Any]
     ) -> SchedulerTables:
-        allotter = Allotter(_cluster_of(system), self.ask(options))
+        allotter = Allotter(_cluster_of(system), self.policy(options))
         return SchedulerTables(executor_works(system), 1, round_s=options["round_s"], allocate=allotter)
 
 
@@ -360,5 +360,5 @@ def flow_scheduler(
         settings={**settings, "round_s": _ROUND},
         reads_queues=True,
         takes_lists=True,
-        look=look,
+        style=look,
     )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nona.allocation.problem import Carried
+from nona.allocation.problem import PreviousAllocation
 from nona.core.arrays import Floats
 from nona.core.options import PolicyOption
 from nona.core.registry import ChartStyle
@@ -44,9 +44,9 @@ class AskGandiva:
         """Return the claims of the next round, and what it tries."""
         from nona.allocation.registry import get_policy  # programs take a while to import
 
-        trial = _seen(question, memory)
+        trial = _with_slowdowns(question, memory)
         if not len(question.active):
-            return single_claims(0.0 * question.of.rates), PackingTrial((), trial.alone)
+            return single_claims(0.0 * question.cluster.rates), PackingTrial((), trial.alone)
         problem, order = question.problem(*_pairs(question, trial))
         allocation = get_policy("gandiva").prepare({"seed": self.seed})(problem)
         claims = claims_of(question, allocation, order)
@@ -55,9 +55,9 @@ class AskGandiva:
         )
 
 
-def _seen(question: RoundQuestion, memory: PackingTrial | None) -> PackingTrial:
+def _with_slowdowns(question: RoundQuestion, memory: PackingTrial | None) -> PackingTrial:
     """Return the memory with the last round's slowdowns of flows that had a row of their own."""
-    slowdown = question.seen.slowdown
+    slowdown = question.last_round.slowdown
     if memory is None:
         return PackingTrial((), np.full(len(slowdown), np.nan))
     alone = memory.alone.copy()
@@ -67,7 +67,7 @@ def _seen(question: RoundQuestion, memory: PackingTrial | None) -> PackingTrial:
     return PackingTrial(memory.rows, alone)
 
 
-def _pairs(question: RoundQuestion, trial: PackingTrial) -> tuple[Any, Any, Carried]:
+def _pairs(question: RoundQuestion, trial: PackingTrial) -> tuple[Any, Any, PreviousAllocation]:
     """All pairs of active flows, what they gain, and the last rows, as the training policy wants them.
 
     A pair's rate over that alone is slowdown alone over slowdown now, halved and divided by the number of
@@ -76,22 +76,22 @@ def _pairs(question: RoundQuestion, trial: PackingTrial) -> tuple[Any, Any, Carr
     """
     active = question.active
     place = {int(flow): i for i, flow in enumerate(active)}
-    faster = trial.alone / question.seen.slowdown
+    faster = trial.alone / question.last_round.slowdown
     faster = np.where(np.isfinite(faster), faster, 1.0)[active]
     alone, _ = question.problem()
     types = alone.rates.shape[1]
     pairs = np.array(list(combinations(range(len(active)), 2)), np.int64).reshape(-1, 2)
     rates = alone.rates[pairs].transpose(0, 2, 1) * faster[pairs][:, None, :] / (2.0 * types)
     rows = tuple(tuple(place[i] for i in row) for row in trial.rows if all(i in place for i in row))
-    return pairs, rates, Carried(rows, np.zeros((len(rows), types)))
+    return pairs, rates, PreviousAllocation(rows, np.zeros((len(rows), types)))
 
 
-def _ask(options: Mapping[str, Any]) -> AskGandiva:
+def _policy(options: Mapping[str, Any]) -> AskGandiva:
     return AskGandiva(options["seed"])
 
 
 SCHEDULER = flow_scheduler(
-    _ask,
+    _policy,
     {"seed": PolicyOption(0, "seed of the pairs that are tried")},
     name="gandiva",
     network_view=NetworkView.N2,

@@ -29,7 +29,7 @@ def flow_policies() -> tuple[str, ...]:
     return tuple(name for name in policy_names() if name not in _WITHOUT)
 
 
-def _ask(options: Mapping[str, Any]) -> AskPolicy:
+def _policy(options: Mapping[str, Any]) -> AskPolicy:
     policy = options["policy"]
     if policy not in flow_policies():
         raise SimulationError(
@@ -40,7 +40,7 @@ def _ask(options: Mapping[str, Any]) -> AskPolicy:
 
 
 SCHEDULER = flow_scheduler(
-    _ask,
+    _policy,
     {"policy": PolicyOption(DEFAULT, "the policy that divides the executors")},
     name="gavel",
     network_view=NetworkView.N1,

@@ -11,12 +11,12 @@ from nona.queries.schedulers.base import NetworkView
 from nona.queries.schedulers.flows.allotter import AskPolicy, flow_scheduler
 
 
-def _ask(options: Mapping[str, Any]) -> AskPolicy:
+def _policy(options: Mapping[str, Any]) -> AskPolicy:
     return AskPolicy("themis-auction", {"fairness_knob": options["fairness_knob"]})
 
 
 SCHEDULER = flow_scheduler(
-    _ask,
+    _policy,
     {"fairness_knob": PolicyOption(0.8, "f: the worst 1 − f of the query classes bid", most=0.999)},
     name="themis",
     network_view=NetworkView.N1,

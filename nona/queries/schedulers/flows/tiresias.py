@@ -101,18 +101,20 @@ class AskTiresias:
     def __call__(self, question: RoundQuestion, memory: _Standing | None) -> tuple[ExecutorClaims, Any]:
         """Return the claims by attained service, and the queues of the flows."""
         standing = moved(
-            memory or joined(len(question.of.rates)),
-            question.seen.service_s.sum(axis=1),
+            memory or joined(len(question.cluster.rates)),
+            question.last_round.service_s.sum(axis=1),
             question.owned > 0,
-            question.seen.length_s,
+            question.last_round.length_s,
             np.array(self.limits),
             self.promote,
         )
-        taken = take_in_order(in_order(standing), question.needs, question.known.rates, question.of.counts)
+        taken = take_in_order(
+            in_order(standing), question.needs, question.knowledge.rates, question.cluster.counts
+        )
         return single_claims(taken), standing
 
 
-def _ask(options: Mapping[str, Any]) -> AskTiresias:
+def _policy(options: Mapping[str, Any]) -> AskTiresias:
     first, second = options["limit_1_s"], options["limit_2_s"]
     if second < first:
         raise SimulationError(
@@ -123,7 +125,7 @@ def _ask(options: Mapping[str, Any]) -> AskTiresias:
 
 
 SCHEDULER = flow_scheduler(
-    _ask,
+    _policy,
     {
         "limit_1_s": PolicyOption(3250.0, "executor-seconds at which a flow falls to the second queue"),
         "limit_2_s": PolicyOption(7200.0, "executor-seconds at which it falls to the third"),

@@ -17,30 +17,30 @@ from nona.queries.schedulers.flows.allotter import (
 )
 
 
-def ask_optimus(question: RoundQuestion, memory: Any) -> tuple[ExecutorClaims, Any]:
+def optimus_claims(question: RoundQuestion, memory: Any) -> tuple[ExecutorClaims, Any]:
     """Marginal gains for the flows with work."""
-    executors, active = 0.0 * question.of.rates, question.active
+    executors, active = 0.0 * question.cluster.rates, question.active
     executors[active] = marginal_gains(
-        question.remaining[active], question.known.rates[active], question.of.counts
+        question.remaining[active], question.knowledge.rates[active], question.cluster.counts
     )
     return single_claims(executors), None
 
 
-def ask_pollux(question: RoundQuestion, memory: Any) -> tuple[ExecutorClaims, Any]:
+def pollux_claims(question: RoundQuestion, memory: Any) -> tuple[ExecutorClaims, Any]:
     """Return the fairest goodputs of the flows with work; a flow's goodput ends where its need does."""
-    executors, active = 0.0 * question.of.rates, question.active
+    executors, active = 0.0 * question.cluster.rates, question.active
     executors[active] = fairest_goodputs(
-        question.needs[active], question.known.rates[active], question.of.counts
+        question.needs[active], question.knowledge.rates[active], question.cluster.counts
     )
     return single_claims(executors), None
 
 
 def _optimus(options: Mapping[str, Any]) -> FlowPolicy:
-    return ask_optimus
+    return optimus_claims
 
 
 def _pollux(options: Mapping[str, Any]) -> FlowPolicy:
-    return ask_pollux
+    return pollux_claims
 
 
 OPTIMUS = flow_scheduler(

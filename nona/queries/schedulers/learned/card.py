@@ -74,7 +74,7 @@ def numbers_of(system: System) -> Ranges:
     )
 
 
-def outside(ranges: Ranges, system: System) -> tuple[str, ...]:
+def out_of_range(ranges: Ranges, system: System) -> tuple[str, ...]:
     """List properties of the system outside the ranges (by over 1 %), as ``80 servers (2 to 16)``."""
     numbers = numbers_of(system)
     return tuple(
@@ -98,7 +98,7 @@ MOST_BYTES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class TrainingCard:
     """The training of a policy.
 
     ``curve`` are means of equal parts of the training: the mean JCT of a part's runs over the mean work of a
@@ -121,10 +121,10 @@ class Card:
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainedPolicy:
     """A policy: its card, and its weights as one vector."""
 
-    card: Card
+    card: TrainingCard
     weights: Floats
 
     def to_text(self) -> str:
@@ -133,11 +133,11 @@ class Trained:
         return json.dumps(document, indent=None, allow_nan=False) + "\n"
 
 
-def from_text(text: str, name: str) -> Trained:
-    """Read a file that :meth:`Trained.to_text` has made; ``name`` is for messages."""
+def from_text(text: str, name: str) -> TrainedPolicy:
+    """Read a file that :meth:`TrainedPolicy.to_text` has made; ``name`` is for messages."""
     try:
         document: Any = json.loads(text) if len(text) <= MOST_BYTES else None
-        card = _card(document["card"])
+        card = _read_card(document["card"])
         weights = np.array([float(x) for x in document["weights"]])
         good = document["format"] == FORMAT and len(weights) == size(card.pair) and np.isfinite(weights).all()
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
@@ -146,14 +146,16 @@ def from_text(text: str, name: str) -> Trained:
         raise SimulationError(
             f"Weights {name!r}: not a file of weights of this program; make one with nona train-decima."
         )
-    return Trained(card, weights)
+    return TrainedPolicy(card, weights)
 
 
-def _card(given: Mapping[str, Any]) -> Card:
+def _read_card(given: Mapping[str, Any]) -> TrainingCard:
     ranges = Ranges(**{f.name: _bounds(given["ranges"][f.name]) for f in fields(Ranges)})
     whole = {name: int(given[name]) for name in ("seed", "iterations", "rollouts", "jobs")}
     curve = tuple(float(x) for x in given["curve"])
-    return Card(str(given["version"])[:40], given["sees_link"] is True, **whole, curve=curve, ranges=ranges)
+    return TrainingCard(
+        str(given["version"])[:40], given["sees_link"] is True, **whole, curve=curve, ranges=ranges
+    )
 
 
 def _bounds(given: Sequence[float]) -> Any:
@@ -164,13 +166,13 @@ def _bounds(given: Sequence[float]) -> Any:
 
 
 @cache
-def shipped(name: str) -> Trained:
+def shipped(name: str) -> TrainedPolicy:
     """Return the weights that come with the program, e.g. ``decima-link``."""
     file = files("nona.queries.schedulers.learned") / "weights" / f"{name}.json"
     return from_text(file.read_text(encoding="utf-8"), name)
 
 
-def read_weights(path: Path) -> Trained:
+def read_weights(path: Path) -> TrainedPolicy:
     """Return the weights in a file."""
     try:
         with path.open(encoding="utf-8") as file:

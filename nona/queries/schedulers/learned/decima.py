@@ -9,7 +9,7 @@ from typing import Any
 from nona.core.registry import ChartStyle
 from nona.queries.placement.result import Placement
 from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables
-from nona.queries.schedulers.learned.card import Trained, outside, shipped
+from nona.queries.schedulers.learned.card import TrainedPolicy, out_of_range, shipped
 from nona.queries.schedulers.learned.choose import decide, learned_tables
 from nona.queries.schedulers.learned.network import network_of
 from nona.queries.system import System
@@ -36,10 +36,10 @@ class LearnedPolicy:
     """
 
     name: str
-    own: Trained | None = None
+    own: TrainedPolicy | None = None
 
     @property
-    def trained(self) -> Trained:
+    def trained(self) -> TrainedPolicy:
         """The weights and their card."""
         return shipped(self.name) if self.own is None else self.own
 
@@ -52,14 +52,14 @@ class LearnedPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Cautions:
+class RangeWarnings:
     """One line where a system lies outside what the weights of ``policy`` were trained on."""
 
     policy: LearnedPolicy
 
     def __call__(self, system: System) -> tuple[str, ...]:
         """Return a note where the system lies outside the ranges of training."""
-        beyond = outside(self.policy.trained.card.ranges, system)
+        beyond = out_of_range(self.policy.trained.card.ranges, system)
         if not beyond:
             return ()
         return (
@@ -82,8 +82,8 @@ DECIMA_BLIND = Scheduler(
     decide=decide,
     build=BLIND_POLICY,
     reads_queues=True,
-    cautions=Cautions(BLIND_POLICY),
-    look=ChartStyle("#b58900", "dashdot", "hexagram"),
+    cautions=RangeWarnings(BLIND_POLICY),
+    style=ChartStyle("#b58900", "dashdot", "hexagram"),
 )
 
 LINK_POLICY = LearnedPolicy("decima-link")
@@ -100,6 +100,6 @@ DECIMA_LINK = Scheduler(
     decide=decide,
     build=LINK_POLICY,
     reads_queues=True,
-    cautions=Cautions(LINK_POLICY),
-    look=ChartStyle("#8a4fb8", "solid", "star-square"),
+    cautions=RangeWarnings(LINK_POLICY),
+    style=ChartStyle("#8a4fb8", "solid", "star-square"),
 )

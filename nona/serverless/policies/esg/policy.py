@@ -45,11 +45,11 @@ from nona.serverless.system import ServerlessSystem
 class Fork:
     """A pseudo-node: branches that run side by side, each a chain."""
 
-    branches: tuple[Chain, ...]
+    branches: tuple[StageChain, ...]
 
 
 #: A chain of stages, by number, and of pseudo-nodes.
-Chain = tuple[int | Fork, ...]
+StageChain = tuple[int | Fork, ...]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class SloShares:
     ``rest`` (S,): scaled length from a stage to the end of the application.
     """
 
-    chain: Chain
+    chain: StageChain
     group: tuple[tuple[int, ...], ...]
     length: Floats
     scaled: Floats
@@ -109,7 +109,7 @@ def distribute(dag: Dag, length: Floats, most: int = 3) -> SloShares:
     return SloShares(chain, tuple(group), length, scaled, rest)
 
 
-def reduced(dag: Dag) -> Chain:
+def reduced(dag: Dag) -> StageChain:
     """Return the DAG as a chain of stages and pseudo-nodes. O(depth · (S + arcs) log S).
 
     >>> reduced(Dag.from_edges(5, [(0, 1), (0, 2), (1, 3), (3, 4), (2, 4)]))
@@ -120,7 +120,7 @@ def reduced(dag: Dag) -> Chain:
     return _reduced(dag, list(range(len(dag))))
 
 
-def _reduced(whole: Dag, stages: list[int]) -> Chain:
+def _reduced(whole: Dag, stages: list[int]) -> StageChain:
     """Return the chain of the DAG that ``stages`` span."""
     dag = _induced(whole, stages)
     decomposition = decompose(dag)
@@ -183,7 +183,9 @@ def _weight(element: int | Fork, length: Floats) -> float:
     return float(length[element])
 
 
-def _share(chain: Chain, factor: float, after: float, length: Floats, scaled: Floats, rest: Floats) -> None:
+def _share(
+    chain: StageChain, factor: float, after: float, length: Floats, scaled: Floats, rest: Floats
+) -> None:
     """Fill ``scaled`` and ``rest`` for a chain scaled by ``factor`` with ``after`` behind it."""
     for element in reversed(chain):
         weight = factor * _weight(element, length)
@@ -197,7 +199,7 @@ def _share(chain: Chain, factor: float, after: float, length: Floats, scaled: Fl
             scaled[element], rest[element] = weight, after
 
 
-def _group(chain: Chain, most: int, group: list[tuple[int, ...]]) -> None:
+def _group(chain: StageChain, most: int, group: list[tuple[int, ...]]) -> None:
     """Cut runs of stages into groups of at most ``most``; a pseudo-node ends a group."""
     run: list[int] = []
     for element in (*chain, Fork(())):
@@ -269,8 +271,8 @@ class EsgPlanner:
                 self._answers.clear()
             answer = self._plan(ask, batch, slack_s)
             self._answers[key] = answer
-        if self._carried is not None and answer.carry is not None:
-            return self._carried.answer(ask, answer.carry, answer.search_s, answer.steps)
+        if self._carried is not None and answer.memory is not None:
+            return self._carried.answer(ask, answer.memory, answer.search_s, answer.steps)
         return answer
 
     def batch_limit(self, length: int) -> int:
@@ -400,7 +402,7 @@ POLICY = ConfigurationPolicy(
             1e-3, "Seconds to which the slack is rounded down before a search; 0: not at all."
         ),
     },
-    look=ChartStyle("#6366f1", "solid", "circle"),
+    style=ChartStyle("#6366f1", "solid", "circle"),
 )
 
 

@@ -1,0 +1,1 @@
+"""The layout of every page: side bar, strip, notices, keys."""

@@ -1,0 +1,186 @@
+"""From a scenario to pools: instances of GPUs, stages and models, and what these change in a row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nona.cluster.hardware.cluster import Cluster
+from nona.core.arrays import Floats
+from nona.core.errors import ScenarioError, suggestion
+from nona.models.prepared import PreparedModel
+from nona.queries.pools import Pools, StagePool, make_pools, speed_table
+from nona.queries.workflows.rows import batching_of
+from nona.queries.system import Batching
+from nona.scenario.rows import InstancesSpec, StageSpec
+from nona.scenario.schema import Scenario, WorkloadRow
+
+_ONE = InstancesSpec(most=1)
+MOST_OF_USERS = 0.8  # of what executors carry: what users in a closed loop are taken to send for the formula
+MOST_RATE = 1e9  # 1/s, that of rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Executors:
+    """Of each executor: its server, its group among those of the scenario, how many tasks it runs at once."""
+
+    server: tuple[int, ...]
+    group: tuple[int, ...]
+    instances: tuple[InstancesSpec, ...]
+    kind: tuple[str, ...]
+
+
+def _executors(scenario: Scenario, cluster: Cluster) -> _Executors:
+    groups = [number for number, g in enumerate(scenario.cluster.servers) if g.engine is None]
+    of_server = [number for number in groups for _ in range(scenario.cluster.servers[number].count)]
+    group = tuple(of_server[e.server] for e in cluster.executors)
+    return _Executors(
+        tuple(e.server for e in cluster.executors),
+        group,
+        tuple(scenario.cluster.servers[g].instances or _ONE for g in group),
+        tuple(e.executor_class for e in cluster.executors),
+    )
+
+
+def pools_of(
+    scenario: Scenario, cluster: Cluster, models: Sequence[PreparedModel], kinds: Sequence[str]
+) -> Pools | None:
+    """Return the pools of a scenario; ``None`` where each executor runs one task at a time from its queue.
+
+    ``kinds``: names of the executor classes, in the order of the system.
+
+    Raises ``ScenarioError`` for a stage that is no task of its model, or one of the host without a time.
+    """
+    if problems := [
+        line
+        for row, model in zip(scenario.workload, models, strict=True)
+        for line in _stage_problems(scenario, row, model)
+    ]:
+        raise ScenarioError(problems)
+    executors = _executors(scenario, cluster)
+    if not any(map(scenario.has_pools, scenario.workload)) and all(i.most == 1 for i in executors.instances):
+        return None
+    first = np.cumsum([0, *(len(m.tasks) for m in models)]).tolist()
+    merged: dict[tuple[object, ...], tuple[str, str, StageSpec | None, list[int]]] = {}
+    for label, row, model, at in zip(scenario.labels, scenario.workload, models, first, strict=False):
+        number = {name: at + t for t, name in enumerate(model.tasks.task_ids)}
+        if not scenario.has_pools(row):
+            continue
+        parts: dict[str, tuple[StageSpec | None, list[int]]]
+        parts = {name: (spec, [number[name]]) for name, spec in row.stages.items() if spec.has_pool}
+        if not row.stages:
+            parts = {"": (None, list(number.values()))}
+        for name, (spec, tasks) in parts.items():
+            key = (row.model, name, spec and spec.model_dump_json(), row.queue)
+            merged.setdefault(key, (label, name, spec, []))[3].extend(tasks)
+    stages = []
+    for (*_, queue), (label, name, spec, tasks) in merged.items():
+        for server in sorted(set(executors.server)):
+            gpus = _instances_on(server, executors, spec)
+            parts_of = [gpus] if queue != "executor" else [(gpu,) for gpu in gpus]
+            stages += [StagePool(label, name, tuple(tasks), server, part) for part in parts_of if part]
+    return make_pools(
+        np.array(executors.server, dtype=np.int64),
+        np.array([kinds.index(k) for k in executors.kind], dtype=np.int64),
+        first[-1],
+        [i.most for i in executors.instances],
+        [i.speed for i in executors.instances],
+        stages,
+    )
+
+
+def _instances_on(server: int, executors: _Executors, spec: StageSpec | None) -> tuple[int, ...]:
+    """Return the executor of each instance of a stage on a server, −1 for a process of the host."""
+    if spec is not None and spec.cpu is not None:
+        return (-1,) * spec.cpu
+    counts = None if spec is None else {places.group: places.count for places in spec.instances}
+    there = []
+    for e, (at, group) in enumerate(zip(executors.server, executors.group, strict=True)):
+        if at == server:
+            there += [e] * (executors.instances[e].most if counts is None else counts.get(group, 0))
+    return tuple(there)
+
+
+def _stage_problems(scenario: Scenario, row: WorkloadRow, model: PreparedModel) -> list[str]:
+    lines = []
+    for name, spec in row.stages.items():
+        where = f"stages of {row.label!r}"
+        if name not in model.tasks.task_ids:
+            lines.append(f"{where}: {name!r} is no task of the model; {suggestion(name, model.tasks.task_ids)}.")
+        elif spec.cpu is not None and not _has_time(model, name):
+            lines.append(
+                f"{where}: cpu of {name!r} needs its time, and the model has only one that is modelled for "
+                "GPUs; state a time in the model's file or in cost.measured."
+            )
+    return lines
+
+
+def _has_time(model: PreparedModel, task: str) -> bool:
+    return all(
+        cost.provenance in ("given", "measured")
+        for costed in model.costed
+        for cost in costed.costs
+        if cost.id == task
+    )
+
+
+def capacity_of(
+    scenario: Scenario, cluster: Cluster, row: WorkloadRow, model: PreparedModel
+) -> Floats | None:
+    """(classes, T) How many of each task an executor runs in the time of one; ``None`` where it is one.
+
+    Of the executors of a class the least.
+    """
+    executors = _executors(scenario, cluster)
+    if not row.stages and all(i.most == 1 for i in executors.instances):
+        return None
+    found = np.full((len(cluster.classes), len(model.tasks)), np.inf)
+    classes = list(cluster.classes)
+    for t, name in enumerate(model.tasks.task_ids):
+        spec = row.stages.get(name)
+        if spec is not None and spec.cpu is not None:
+            continue
+        counts = {places.group: places.count for places in spec.instances} if spec else {}
+        for kind, group, instances in zip(executors.kind, executors.group, executors.instances, strict=True):
+            count = counts.get(group, 1) if counts else instances.most
+            gain = count * float(speed_table([instances.speed], [count])[0, -1])
+            k = classes.index(kind)
+            found[k, t] = min(found[k, t], gain)
+    return found
+
+
+def stage_batching_of(
+    scenario: Scenario, row: WorkloadRow, model: PreparedModel
+) -> Mapping[int, Batching | None]:
+    """Return by task the batching of stages that have their own."""
+    ids = {name: t for t, name in enumerate(model.tasks.task_ids)}
+    own = {ids[name]: spec.batching for name, spec in row.stages.items() if spec.batching and name in ids}
+    return {t: None if spec.max_batch == 1 else batching_of(spec, model) for t, spec in own.items()}
+
+
+def copies_bytes(scenario: Scenario, cluster: Cluster, row: WorkloadRow, model: PreparedModel) -> float:
+    """Bytes of weights that an executor holds beside one copy: each instance has its own."""
+    executors = _executors(scenario, cluster)
+    most = max(i.most for i in executors.instances)
+    copies: Counter[str] = Counter()
+    for name, spec in row.stages.items():
+        copies[name] = max((places.count for places in spec.instances), default=0 if spec.cpu else most) - 1
+    weights = zip(model.tasks.task_ids, model.tasks.weight_bytes.tolist(), strict=True)
+    return float(sum(copies.get(name, most - 1) * size for name, size in weights))
+
+
+def estimated_rate(row: WorkloadRow, model: PreparedModel, load_s: Floats, executors: float) -> float:
+    """Return the queries per second that users of a closed loop may send: an estimate for the formula.
+
+    ``load_s`` (classes, T); ``executors``: those that the row may take. The least of N/(R + think), for the
+    time R of a query alone, and 0.8 of what the executors carry.
+    """
+    users = row.concurrency or 0
+    alone_s = min(model.tasks.dag.critical_path(times)[0] for times in model.tasks.compute_s.tolist())
+    work_s = float(load_s.sum(axis=1).min())
+    most = MOST_OF_USERS * executors / work_s if work_s > 0 else np.inf
+    asked = users / (alone_s + row.think) if alone_s + row.think > 0 else np.inf
+    return float(min(asked, most, MOST_RATE))
