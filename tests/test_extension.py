@@ -121,7 +121,7 @@ class OneAtATime(Gpu):
     def part(self, state, vgpus):
         return None if state or vgpus > self.whole else GpuPart(vgpus, vgpus)
 
-    def without(self, state, key):
+    def release(self, state, key):
         return 0
 
     def free(self, state):

@@ -26,7 +26,7 @@ class Order(Strategy):
 
 SHORTEST = Order(
     name="shortest-page-first", summary="Prints the shortest first.", source="none", adaptation="none",
-    look=ChartStyle("#123456", "solid", "circle"),
+    style=ChartStyle("#123456", "solid", "circle"),
 )
 ORDERS = Registry("Order", (SHORTEST,))
 

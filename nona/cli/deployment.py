@@ -49,7 +49,7 @@ def import_paths(arguments: ImportOptions) -> None:
 
 def check(imported: Imported) -> None:
     """Raise an error if the scenario that was found is none that opens."""
-    open_bytes(imported.text.encode(), "scenario.yaml", Sources(None, held=imported.files))
+    open_bytes(imported.text.encode(), "scenario.yaml", Sources(None, in_memory=imported.files))
 
 
 def _write(imported: Imported, path: Path, force: bool) -> None:

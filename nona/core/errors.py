@@ -79,7 +79,8 @@ def suggestion(name: str, choices: Iterable[str], most: int = 40) -> str:
 
     >>> suggestion("resnet19", ["resnet18", "gpt2"]), suggestion("x", ["a", "b", "c"], most=2)
     ('use resnet18', 'use one of a, b …')
-    >>> suggestion("A100", ["a10", "v100", "a100-40gb", "a100-80gb"]), suggestion("3g.20gb", ["t4", "a30/3g.20gb"])
+    >>> near = suggestion("A100", ["a10", "v100", "a100-40gb", "a100-80gb"])
+    >>> near, suggestion("3g.20gb", ["t4", "a30/3g.20gb"])
     ('use a100-40gb or a100-80gb', 'use a30/3g.20gb')
     """
     names, wrong = list(choices), name[:60].casefold()

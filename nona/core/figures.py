@@ -252,7 +252,8 @@ def capped(low: float, most: float) -> list[float]:
 def with_previous(now: Sequence[EstimateDot], before: Sequence[EstimateDot], word: str) -> list[EstimateDot]:
     """Each dot with the one of the same name from before, in the chart and in its label.
 
-    >>> (both,) = with_previous([EstimateDot("a", 2.0, None, "2 ms")], [EstimateDot("a", 3.0, None, "3 ms")], "before")
+    >>> now, before = EstimateDot("a", 2.0, None, "2 ms"), EstimateDot("a", 3.0, None, "3 ms")
+    >>> (both,) = with_previous([now], [before], "before")
     >>> both.label, both.before.value
     ('2 ms, before 3 ms', 3.0)
     """

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from nona.core.document import Document
-from nona.core.errors import DeploymentError, instead
+from nona.core.errors import DeploymentError, suggestion
 from nona.core.units import Dimension, parse_quantity, quantity_text
 
 Kind = Dimension | Literal["count", "text"]
@@ -147,7 +147,7 @@ class Ledger:
         for key in self.answers:
             if key not in self._keys:
                 raise DeploymentError(
-                    f"--set {key[:80]}: nothing is asked by this name; {instead(key, known)}."
+                    f"--set {key[:80]}: nothing is asked by this name; {suggestion(key, known)}."
                     if known
                     else f"--set {key[:80]}: nothing is asked; leave it out."
                 )

@@ -70,7 +70,7 @@ def sleepers(monkeypatch):
 
 def over(*given):
     for job in given:
-        job.touch()
+        job.mark_watched()
     return not any(job.unfinished for job in given)
 
 
@@ -100,16 +100,16 @@ def test_quick_answers_do_not_wait_and_a_job_that_waits_is_cancelled_and_superse
     assert answer.status == "done"
     assert all(job.running for job in long)
     first, second, third = (registry.start("simulate", spec(), owner=o) for o in ("a", "b", "c"))
-    assert [registry.ahead(job) for job in (first, second, third)] == [0, 1, 2]
+    assert [registry.count_ahead(job) for job in (first, second, third)] == [0, 1, 2]
     first.cancel()
-    assert until(lambda: registry.ahead(second) == 0)
+    assert until(lambda: registry.count_ahead(second) == 0)
     assert (first.status, first.elapsed_s, first.worker) == ("cancelled", 0.0, None)
     registry.supersede(second.id)
     assert registry.get(second.id) is None
     assert not second.folder.exists()
     with pytest.raises(JobError, match="waits for its turn"):
         _ = second.process
-    assert registry.ahead(third) == 0
+    assert registry.count_ahead(third) == 0
     for job in long:
         job.cancel()
     assert until(lambda: over(third))
@@ -153,7 +153,7 @@ def test_the_expected_start_comes_from_what_runs_and_what_ran(registry):
 
     def told():
         for job in (*long, first, second):
-            job.touch()
+            job.mark_watched()
         return registry.wait_s(second) is not None
 
     assert until(told)

@@ -70,7 +70,7 @@ def lasting(one_worker):
 
 
 def ended(job):
-    job.touch()
+    job.mark_watched()
     return not job.unfinished
 
 

@@ -120,7 +120,7 @@ def test_a_run_without_a_link_says_which_limit_it_breaks(folder, monkeypatch):
     put(go(at, PAGE), f"saved-share-{item.id}", True)
     assert re.search(r"No link: with its result it has [\d,]{4,} characters; 100 is the most", said(at))
     assert not at.code
-    monkeypatch.setattr(scenario_bar, "apart", lambda scenario: ("week.csv",))
+    monkeypatch.setattr(scenario_bar, "separate_files", lambda scenario: ("week.csv",))
     assert "No link: the scenario needs week.csv, which a link cannot carry" in said(at.run())
 
 

@@ -59,7 +59,7 @@ def test_an_edit_of_a_tab_that_was_not_drawn_again_is_not_lost_nor_are_values_of
     """It was typed into a field of a page that the other tab's change did not reach yet."""
     tabs.at("left").edit(("seed",), 7)
     right = tabs.at("right")
-    assert right.screens.here.drawn <= right.revision - 1
+    assert right.screens.current.drawn <= right.revision - 1
     assert right.edit(("name",), "typed on the right")
     assert (right.scenario.seed, right.scenario.name) == (7, "typed on the right")
     add_model(tabs.at("left"), "alexnet")

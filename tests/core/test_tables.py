@@ -89,7 +89,7 @@ def _show(kind, values):
 
 def _page(filled, rows):
     """Pages sort by numbers and show their texts."""
-    shown = filled.frame()
+    shown = filled.to_pandas()
     lines = shown.to_string(delimiter="\t").splitlines()[1:]
     assert [line.split("\t")[1:] for line in lines] == [list(text.values()) for text in filled.texts()]
     for k, row in enumerate(rows.values()):

@@ -58,7 +58,7 @@ def test_two_scrapes_are_a_load():
     whole = imported("scrapes", servers__gpu="l4", embed__time="3 ms", embed__slo="none",
                      **{"llama-3.2-3b__gpu": "l4", "network__capacity": "25 Gbit/s"})  # fmt: skip
     assert whole.facts.asked == ()
-    scenario = open_bytes(whole.text.encode(), "s.yaml", Sources(None, held=whole.files)).scenario
+    scenario = open_bytes(whole.text.encode(), "s.yaml", Sources(None, in_memory=whole.files)).scenario
     assert scenario.workload[0].rate == 40
     assert scenario.language[0].rate == 3
     assert scenario.cluster.servers[1].engine.blocks == 2000  # 1,000 of 32 tokens

@@ -326,7 +326,7 @@ def test_who_interrupts_the_command_sees_what_is_known(tmp_path, capsys, monkeyp
     def look(self, trials):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(PlanSearch, "look", look)
+    monkeypatch.setattr(PlanSearch, "simulate_more", look)
     assert main(["plan", str(path), "--json"]) == 130
     told = capsys.readouterr()
     assert "warning: interrupted" in told.err

@@ -399,8 +399,8 @@ class ReferencePlatform:
         queue.failures, queue.missed = 0, False
         for call in jobs:
             call.batch[queue.stage] = batch
-            if plan.carry is not None:
-                call.carry = plan.carry
+            if plan.memory is not None:
+                call.carry = plan.memory
         batch.missing, batch.local_s = len(messages), local_s
         batch.asked_s = self.now + lease.setup_s + cold_s
         for which, (source, size) in enumerate(messages):

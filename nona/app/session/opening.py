@@ -27,7 +27,8 @@ class OpeningProblems:
     """Problems with a text that was to be opened; without lines there are none. ``text``: the text itself.
 
     >>> from nona.core.errors import ScenarioError
-    >>> OpeningProblems.from_error("plan.yaml", ScenarioError(["seed: is missing; add it.", "name: is empty."])).lines
+    >>> error = ScenarioError(["seed: is missing; add it.", "name: is empty."])
+    >>> OpeningProblems.from_error("plan.yaml", error).lines
     ('seed: is missing; add it.', 'name: is empty.')
     """
 

@@ -38,7 +38,7 @@ class Choices:
 
     >>> @dataclass(frozen=True)
     ... class Size:
-    ...     list_entries: int = 10
+    ...     rows: int = 10
     >>> choices = Choices()
     >>> choices.get(Size).rows
     10

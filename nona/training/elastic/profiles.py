@@ -189,7 +189,7 @@ def shipped_applications() -> Mapping[str, TrainingApplication]:
 
     >>> sorted(shipped_applications())
     ['bert', 'cifar10', 'deepspeech2', 'imagenet', 'ncf', 'yolov3']
-    >>> shipped_applications()["bert"].times.at((1,), 4).step_s
+    >>> shipped_applications()["bert"].times.step_time((1,), 4).step_s
     0.45532355
     """
     folder = files("nona.training.elastic").joinpath("data")
