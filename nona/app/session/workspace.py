@@ -208,7 +208,7 @@ def session_state() -> AppState:
         workspaces = session[_HELD] = _workspaces() if has_token else _passing()
         session[_TOKEN], session[_KEY] = workspaces.open(cookie if has_token else session.get(_TOKEN))
     state: AppState = session[_KEY]
-    session[_HELD].touch(session[_TOKEN], state)
+    session[_HELD].mark_used(session[_TOKEN], state)
     tabs_of_owners().note(session[_TOKEN])
     return state
 
