@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import nona
-from nona.core.registry import ChartStyle
-from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables
 
 SCENARIO = """
 version: 1
@@ -27,22 +25,22 @@ def decide(now: float, query: int, view: Any, tables: Tables, uniforms: Any, out
     out[: tables.tasks[query]] = equal[int(uniforms[0] * len(equal))]
 
 
-def build(system: Any, placement: Any, options: Any) -> SchedulerTables:
+def build(system: Any, placement: Any, options: Any) -> nona.SchedulerTables:
     """Return the tables of a system; a query needs one random number."""
-    return SchedulerTables(Tables(np.array([len(q.tasks) for q in system.queries])), uniforms_per_job=1)
+    return nona.SchedulerTables(Tables(np.array([len(q.tasks) for q in system.queries])), uniforms_per_job=1)
 
 
-SHORTEST_QUEUE = Scheduler(
+SHORTEST_QUEUE = nona.Scheduler(
     name="shortest-queue",
     kind="bind",
-    network_view=NetworkView.N0,
+    network_view=nona.NetworkView.N0,
     summary="Runs a whole query on the executor with the fewest tasks.",
     source="This example",
     adaptation="",
     decide=decide,
     build=build,
     reads_queues=True,
-    style=ChartStyle("#d0388a", "dash", "star-square"),
+    style=nona.ChartStyle("#d0388a", "dash", "star-square"),
 )
 
 

@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 
 PUBLIC = {
     "nona.core.errors": ("NonaError", "ScenarioError"),
-    "nona.core.registry": ("Registry", "Strategy"),
+    "nona.core.registry": ("ChartStyle", "Registry", "Strategy"),
     "nona.core.statistics": ("mean_interval",),
     "nona.cluster.hardware.cluster": ("Cluster",),
     "nona.cluster.hardware.device": ("devices", "find_device", "user_devices"),
@@ -41,6 +41,7 @@ PUBLIC = {
     "nona.scenario.schema": ("Scenario",),
     "nona.queries.system": ("System",),
     "nona.queries.placement.fixed": ("local_placement", "spread_placement"),
+    "nona.queries.schedulers.base": ("NetworkView", "Scheduler", "SchedulerTables"),
     "nona.queries.schedulers.registry": ("SCHEDULERS", "get_scheduler"),
     "nona.queries.workflows.cache": ("PreparationCache",),
     "nona.queries.workflows.outcome": ("simulation_outcome",),

@@ -57,9 +57,27 @@ def prepare_model(
 ) -> PreparedModel:
     """Cost, contract and decompose one model for the given executor classes.
 
-    ``rule`` is one of the contraction rules, or ``None``: every operator is a task.
-    ``own`` are the user's devices, for which a file may give times;
-    ``largest`` is the largest batch of queries.
+    Parameters
+    ----------
+    graph : ModelGraph
+        The model.
+    classes : sequence of ExecutorClass
+        The executor classes that may run it.
+    options : CostOptions, optional
+        Software stack, precision and batch.
+    rule : str or None, default ``poset``
+        A contraction rule of :data:`nona.RULES`; ``None``: every operator is a task.
+    measured : MeasuredTable, optional
+        Measured times, which replace modelled ones.
+    own : mapping of str to Device, optional
+        The user's devices, for which a file may give times.
+    largest : int, default 1
+        The largest batch of queries.
+
+    Returns
+    -------
+    PreparedModel
+        The contracted and decomposed model with its times, in seconds, on each class.
     """
     batches = [cost_batches(graph, c, options, largest, measured, own) for c in classes]
     costed = tuple(of[1] for of in batches)

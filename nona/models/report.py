@@ -17,7 +17,18 @@ from nona.models.times_report import given_text, given_times, hardware_warnings,
 
 
 def inspection(costed: CostedGraph) -> models.Inspection:
-    """Figures of a model on one device, for ``nona inspect`` and the Models page."""
+    """Figures of a model on one device, for ``nona inspect`` and the Models page.
+
+    Parameters
+    ----------
+    costed : CostedGraph
+        The model, costed on one device.
+
+    Returns
+    -------
+    Inspection
+        What ``nona inspect --json`` prints: times in seconds, sizes in bytes.
+    """
     graph, costs = costed.graph, costed.costs
     refused = no_verdict(graph.name, costed.uncounted, costed.with_work)
     return models.Inspection.from_fields(

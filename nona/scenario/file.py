@@ -140,7 +140,23 @@ def _part(problem: str) -> int:
 
 
 def load_scenario(path: Path) -> Scenario:
-    """Read the scenario file at ``path``."""
+    """Read the scenario file at ``path``.
+
+    Parameters
+    ----------
+    path : Path
+        A YAML or JSON file.
+
+    Returns
+    -------
+    Scenario
+        The validated scenario, in SI units.
+
+    Raises
+    ------
+    ScenarioError
+        With all that is wrong: place, value, rule and remedy of each problem.
+    """
     return parse_scenario(scenario_text(read_scenario_bytes(path), str(path)))
 
 

@@ -81,10 +81,22 @@ class OpenedScenario(NamedTuple):
 
 
 def open_scenario(path: Path) -> OpenedScenario:
-    """Return the scenario in the file or bundle at ``path``; its files lie beside it or inside.
+    """Open the scenario in the file or bundle at ``path``; its files lie beside it or inside.
 
-    Raises ``ScenarioError`` with all that is wrong at once, names that stand for nothing and missing files
-    included.
+    Parameters
+    ----------
+    path : Path
+        A scenario file, or a bundle (``.nona.zip``).
+
+    Returns
+    -------
+    OpenedScenario
+        The scenario, and the sources that read its files.
+
+    Raises
+    ------
+    ScenarioError
+        With all that is wrong at once, unknown names and missing files included.
     """
     return open_bytes(read_scenario_bytes(path), str(path), Sources(path.parent))
 

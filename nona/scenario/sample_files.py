@@ -156,7 +156,20 @@ def query_scenario_names() -> tuple[str, ...]:
 def scenario_path(name: str) -> Path:
     """Return the file of the shipped scenario ``name``.
 
-    Raises ``ScenarioError`` when there is no such scenario.
+    Parameters
+    ----------
+    name : str
+        A name of :func:`scenario_names`.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    ScenarioError
+        If no shipped scenario has that name.
     """
     if name not in scenario_names():
         raise ScenarioError(

@@ -290,7 +290,22 @@ def links() -> Mapping[str, LinkKind]:
 def find_device(name: str, own: Mapping[str, Device] | None = None) -> Device:
     """Return the device called ``name`` among the user's own, else in the catalogue.
 
-    Raises ``HardwareError`` when there is none.
+    Parameters
+    ----------
+    name : str
+        The device's name, as ``a100-40gb``.
+    own : mapping of str to Device, optional
+        The user's own devices, as :func:`user_devices` returns them.
+
+    Returns
+    -------
+    Device
+        The device with that name.
+
+    Raises
+    ------
+    HardwareError
+        If there is no such device.
     """
     by_name = {**devices(), **(own or {})}
     if name not in by_name:

@@ -32,10 +32,22 @@ from nona.queries.system import BackgroundStream, QueryClass, System
 
 
 def local_placement(system: System, shares: Floats | None = None) -> Placement:
-    """Every job on one executor: no messages; without background an exact M/G/1 queue.
+    """Place every job on one executor.
 
-    ``shares`` (J, K) of the executor classes; by default every executor that holds the model's weights
-    is drawn alike.
+    No messages are sent. Without background each executor is an exact M/G/1 queue.
+
+    Parameters
+    ----------
+    system : System
+        The cluster and its query classes.
+    shares : array of shape (J, K), optional
+        Probability of each of K executor classes for each of J query classes. By default every executor
+        that holds the model's weights is drawn alike.
+
+    Returns
+    -------
+    Placement
+        The placement with its prediction.
     """
     if shares is None:
         return _by_default(system, "local", _one_server, ())
@@ -47,10 +59,21 @@ def _one_server(subgraph: SubGraph, _slots: int) -> Configuration:
 
 
 def spread_placement(system: System, shares: Floats | None = None) -> Placement:
-    """Every interior task on a server of its own, root and sink staying on the job's first server.
+    """Place every interior task on a server of its own.
 
-    Where the cluster has fewer servers than that, tasks are dealt out in turn to those there are.
-    ``shares`` as for :func:`local_placement`.
+    Root and sink stay on the job's first server. Where servers are too few, tasks are dealt out in turn.
+
+    Parameters
+    ----------
+    system : System
+        The cluster and its query classes.
+    shares : array of shape (J, K), optional
+        As for :func:`local_placement`.
+
+    Returns
+    -------
+    Placement
+        The placement with its prediction.
     """
     slots = server_slots(system)
     widest = max((len(s.interior) for q in system.queries for s in q.decomposition.subgraphs), default=0)

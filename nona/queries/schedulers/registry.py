@@ -58,7 +58,20 @@ def scheduler_names() -> tuple[str, ...]:
 def get_scheduler(name: str) -> Scheduler:
     """Return the scheduler called ``name``.
 
-    Raises ``SimulationError`` for an unknown name; the message lists the known ones.
+    Parameters
+    ----------
+    name : str
+        A name of :data:`SCHEDULERS`.
+
+    Returns
+    -------
+    Scheduler
+        The scheduler with that name.
+
+    Raises
+    ------
+    SimulationError
+        If the name is unknown; the message lists the known ones.
     """
     return SCHEDULERS.find(name)
 

@@ -61,6 +61,19 @@ def _if_times_off(system: System, report: PlacementReport, models: Sequence[Mode
 
 
 def full_report(prepared: PreparedSystem, placement: Placement) -> PlacementReport:
-    """Return the report on a simulated placement, with a warning where the formula was not tested."""
+    """Return the report on a simulated placement, with a warning where the formula was not tested.
+
+    Parameters
+    ----------
+    prepared : PreparedSystem
+        The system that the placement is for.
+    placement : Placement
+        A simulated placement.
+
+    Returns
+    -------
+    PlacementReport
+        What ``nona place --json`` prints.
+    """
     warning = untested(prepared.system, placement.prediction)
     return placement_report(prepared.system, placement, warning)

@@ -36,8 +36,26 @@ def place(
 
     :func:`nona.queries.workflows.placing.place_system` does the work.
 
-    With a ``cache`` that the system was prepared with, one that was solved before is taken from there, in
-    place of a ``quick`` one too.
+    Parameters
+    ----------
+    prepared : PreparedSystem
+        The system.
+    cache : PreparationCache, optional
+        The cache with which ``prepared`` was made. A placement that it holds is returned at once, in place
+        of a ``quick`` one too.
+    check : callable, optional
+        Called now and then; what it raises ends the search.
+    on_better : callable, optional
+        Gets every better placement.
+    quick : bool, default False
+        Compare fewer placements, in shorter simulations.
+    on_progress : callable, optional
+        Gets the progress; reports change nothing else.
+
+    Returns
+    -------
+    Placement
+        The chosen placement with its prediction and certificate.
     """
 
     def solved() -> Placement:
@@ -56,7 +74,20 @@ def is_solved(prepared: PreparedSystem, cache: PreparationCache) -> bool:
 
 
 def compare(prepared: PreparedSystem, placement: Placement) -> Comparison:
-    """Local and spread, simulated, for comparison with a placement."""
+    """Simulate local and spread, for comparison with a placement.
+
+    Parameters
+    ----------
+    prepared : PreparedSystem
+        The system that the placement is for.
+    placement : Placement
+        The placement to compare with.
+
+    Returns
+    -------
+    Comparison
+        Both placements, simulated with the same jobs.
+    """
     others = (steady_local(prepared), steady_spread(prepared))
     return Comparison(placement, *(None if p is None else simulated(prepared.system, p) for p in others))
 
@@ -79,10 +110,20 @@ def steady_spread(prepared: PreparedSystem) -> Placement | None:
 
 
 def predictions(prepared: PreparedSystem, placement: Placement | None) -> dict[str, float | None]:
-    """Scheduler of the scenario → predicted mean JCT (s), for those with a prediction.
+    """Predict the mean JCT of each scheduler of the scenario that has a prediction.
 
-    ``None`` where there is no steady state; ``placement`` is what ``nona`` samples from. Where executors
-    batch there is none.
+    Parameters
+    ----------
+    prepared : PreparedSystem
+        The system.
+    placement : Placement or None
+        The placement from which ``nona`` samples.
+
+    Returns
+    -------
+    dict of str to float or None
+        Scheduler → predicted mean JCT in seconds; ``None`` where there is no steady state. Empty where
+        executors batch.
     """
     means_s: dict[str, float | None] = {}
     if prepared.system.beyond_formula:

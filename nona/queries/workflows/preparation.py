@@ -86,10 +86,25 @@ def prepare(
 ) -> PreparedSystem:
     """Read, cost, contract and decompose every model of a scenario.
 
-    With a ``cache`` the models that it knows by their content are taken from there.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    sources : Sources, optional
+        Where its files are; by default the shipped samples only.
+    cache : PreparationCache, optional
+        Models that it knows by their content are taken from there.
 
-    Raises ``NonaError`` for a missing or bad model, an impossible MIG layout, an unknown device, a batch that
-    fits nowhere.
+    Returns
+    -------
+    PreparedSystem
+        The scenario's cluster, its models, and the system they form.
+
+    Raises
+    ------
+    NonaError
+        For a missing or bad model, an impossible MIG layout, an unknown device, or a batch that fits
+        nowhere.
     """
     check_has_queries(scenario)
     sources.check(scenario)
