@@ -52,8 +52,8 @@ def _present(scenario: Scenario, sources: Sources, anyway: bool) -> Standing:
 
 def _language(scenario: Scenario, sources: Sources) -> Standing:
     """Judge requests to language models under the scenario's first router."""
-    from nona.language.study.engines import prepare_language  # compiled code, only where it is needed
-    from nona.language.study.simulation import simulate_language
+    from nona.language.workflows.engines import prepare_language  # compiled code, only where it is needed
+    from nona.language.workflows.simulation import simulate_language
 
     report = simulate_language(prepare_language(scenario, sources)).report
     name, result = next(iter(report.schedulers.items()))
@@ -92,7 +92,7 @@ def _option(scenario: Scenario, sources: Sources, number: int) -> Standing:
 
 
 def _language_option(scenario: Scenario, sources: Sources, number: int) -> Standing:
-    from nona.language.study.plan import opened_option, plan_language
+    from nona.language.workflows.plan import opened_option, plan_language
 
     report = plan_language(scenario, sources)
     if not 1 <= number <= len(report.options):

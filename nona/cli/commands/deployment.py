@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nona.cli import known
 from nona.cli.declared import FILE, JSON, SCENARIO, argument, command, option
-from nona.cli.parameters import ASSIGNED, Whole
+from nona.cli.parameters import ASSIGNED, WholeNumber
 
 
 @command(
@@ -50,7 +50,7 @@ class ExportOptions:
     )
     plan_option: int | None = option(
         "option of the plan, counted from 1 in the order of its options (default: the cluster as it is)",
-        Whole(min=1),
+        WholeNumber(min=1),
         flags=("--option",),
     )
     anyway: bool = option("write it whatever the verdict; without it only what keeps its targets is written")
