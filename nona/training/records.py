@@ -61,7 +61,7 @@ class TrainingRecords:
 
     ``arrival_s``, ``admitted_s``, ``completion_s``: (M,) when a job came, the start of its first round, its
         end; NaN: not complete.
-    ``asked``, ``done``, ``lost``: (M,) steps in all, steps done, steps that failures or moves undid.
+    ``total_steps``, ``done``, ``lost``: (M,) steps in all, steps done, steps that failures or moves undid.
     ``isolated_s``: (M,) seconds that the steps done would have taken on an equal share of the cluster.
     ``busy_s``: (M, J) seconds that a job was on GPUs of a type, not times its workers.
     ``booked_s``: (J,) GPU-seconds of each type; a pair counts once.
@@ -81,7 +81,7 @@ class TrainingRecords:
     arrival_s: Floats
     admitted_s: Floats
     completion_s: Floats
-    requested_gpus: Floats
+    total_steps: Floats
     done: Floats
     lost: Floats
     isolated_s: Floats
@@ -184,7 +184,7 @@ class Running:
 
 
 OF_STATE = (
-    *("arrival_s", "admitted_s", "completion_s", "asked", "lost", "isolated_s", "busy_s", "booked_s"),
+    *("arrival_s", "admitted_s", "completion_s", "total_steps", "lost", "isolated_s", "busy_s", "booked_s"),
     *("planned_s", "received_s", "present_s", "preemptions", "moves"),
 )
 
@@ -271,7 +271,7 @@ class RoundCollector:
             policy=self._policy,
             types=self._system.cluster.types,
             **{name: getattr(state, name) for name in OF_STATE},
-            done=state.asked - state.remaining,
+            done=state.total_steps - state.remaining,
             round_start_s=rounds[:, 0],
             round_end_s=rounds[:, 1],
             running=rounds[:, 2].astype(np.int64),
@@ -321,9 +321,9 @@ def run_checks(system: TrainingSystem, records: TrainingRecords) -> tuple[Check,
 
 def _steps(system: TrainingSystem, records: TrainingRecords) -> Check:
     complete = ~np.isnan(records.completion_s)
-    slack = TOLERANCE * records.requested_gpus
-    whole = np.abs(records.done - records.requested_gpus) <= slack
-    more = records.done > records.requested_gpus + slack
+    slack = TOLERANCE * records.total_steps
+    whole = np.abs(records.done - records.total_steps) <= slack
+    more = records.done > records.total_steps + slack
     wrong = np.flatnonzero(np.where(complete, ~whole, more))
     text = f"{int(complete.sum())} of {len(complete)} jobs complete; {len(wrong)} with other steps than asked"
     return Check("steps done = steps asked", not len(wrong), text)

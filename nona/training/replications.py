@@ -207,7 +207,7 @@ class _Fluid:
         state, rows = self.state, np.array(self.active, np.int64)
         state.remaining[rows] -= speed * (until_s - state.now)
         state.now = until_s
-        done = {int(i) for i in rows[state.remaining[rows] <= _DONE * state.asked[rows]]}
+        done = {int(i) for i in rows[state.remaining[rows] <= _DONE * state.total_steps[rows]]}
         for job in done:
             state.remaining[job], state.completion_s[job] = 0.0, until_s
         self.active = [job for job in self.active if job not in done]

@@ -271,7 +271,7 @@ class RoundLoop(TrainingRounds):
                 state.book(job, row.kind, seconds, known=bool(self.ledger.known[row.row]))
                 state.lost[job] += lost
                 state.remaining[job] -= steps
-                if state.remaining[job] <= DONE * state.asked[job]:
+                if state.remaining[job] <= DONE * state.total_steps[job]:
                     state.remaining[job] = 0.0
                     state.completion_s[job] = row.finish_s
                     done.add(job)

@@ -71,8 +71,8 @@ class JobArrays:
         count, types = len(system.jobs), len(system.cluster.types)
         self.now = 0.0
         self.arrival_s: Floats = np.array([j.arrival_s for j in system.jobs], float)
-        self.asked: Floats = np.array([j.steps for j in system.jobs], float)
-        self.remaining: Floats = self.asked.copy()
+        self.total_steps: Floats = np.array([j.steps for j in system.jobs], float)
+        self.remaining: Floats = self.total_steps.copy()
         self.admitted_s: Floats = np.full(count, np.nan)
         self.completion_s: Floats = np.full(count, np.nan)
         self.isolated_s: Floats = np.zeros(count)  # C_i
@@ -84,7 +84,7 @@ class JobArrays:
         self.present_s: Floats = np.zeros(count)
         self.preemptions = np.zeros(count, np.int64)
         self.moves = np.zeros(count, np.int64)
-        self._counted: Floats = self.asked.copy()  # remaining when C_i was last brought up to date
+        self._counted: Floats = self.total_steps.copy()  # remaining when C_i was last brought up to date
         self._isolated_rate: Floats = np.full(count, np.nan)
 
     def isolate(self, jobs: Ints, rates: Floats) -> None:

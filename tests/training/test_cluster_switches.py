@@ -364,7 +364,7 @@ def test_runs_with_all_switches_repeat_to_the_byte_and_complete():
     (one, _), (other, _) = _run_with(system), _run_with(system)
     assert_equal(one, other, but=("decision_s", "gaps"))
     assert one.complete
-    np.testing.assert_allclose(one.done, one.requested_gpus)
+    np.testing.assert_allclose(one.done, one.total_steps)
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_time_on_gpus_is_steps_done_or_lost(switches):
     found, hooks = _run_with(system)
     assert found.complete
     rates = np.array([2.0, 5.0, 3.0])
-    np.testing.assert_allclose(found.done, found.requested_gpus)
+    np.testing.assert_allclose(found.done, found.total_steps)
     np.testing.assert_allclose(rates * found.busy_s[:, 0], found.done + found.lost, rtol=1e-9)
     seen = hooks.findings()
     spent = seen.move_s + seen.restart_s + seen.checkpoint_s
