@@ -85,7 +85,7 @@ def take_files(state: AppState, files: Sequence[Any], page: str = "") -> None:
         try:
             take_what_runs(state, runs)
         except NonaError as error:
-            state.choices.keep(OpeningProblems.of(safe_name(files[-1].name), error))
+            state.choices.keep(OpeningProblems.from_error(safe_name(files[-1].name), error))
 
 
 def _open_or_add(state: AppState, name: str, data: bytes, page: str) -> None:

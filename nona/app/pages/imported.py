@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from nona.app.layout.open_files import file_field
 from nona.app.session.imported import WhatRuns, answer, forget, make_scenario
 from nona.app.session.state import AppState
-from nona.app.shell.open_files import file_field
 from nona.app.widgets.fields import button, plain, show_error
 from nona.app.widgets.results import table
 from nona.core.tables import Column, Table
@@ -27,7 +27,7 @@ _PARTS = (("read", "read"), ("assumed", "assumed"), ("not_used", "not used"))
 
 def imported_page(state: AppState) -> None:
     """Show what the files say, what they leave open, and the way on."""
-    runs = state.choices.of(WhatRuns)
+    runs = state.choices.get(WhatRuns)
     st.markdown(
         "Drop what you run here: a Triton repository (as a ZIP), `kubectl get nodes -o json`, a vLLM "
         "command, two scrapes of Prometheus, a table of perf_analyzer. Files are read as text; nothing runs."

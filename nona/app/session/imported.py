@@ -60,7 +60,7 @@ def what_runs(name: str, data: bytes) -> tuple[GivenFile, ...]:
 
 def take_what_runs(state: AppState, files: Sequence[GivenFile]) -> None:
     """Add files to those that were dropped before, and go where they are shown."""
-    runs = state.choices.of(WhatRuns)
+    runs = state.choices.get(WhatRuns)
     names = {file.name for file in files}
     whole = (*(f for f in runs.files if f.name not in names), *files)
     imported = import_files(whole, runs.answers)
@@ -70,7 +70,7 @@ def take_what_runs(state: AppState, files: Sequence[GivenFile]) -> None:
 
 def answer(state: AppState, key: str, text: str) -> None:
     """Take the answer to a question; an empty one asks it again, a wrong one is said and not kept."""
-    runs = state.choices.of(WhatRuns)
+    runs = state.choices.get(WhatRuns)
     answers = {k: v for k, v in runs.answers.items() if k != key}
     if text.strip():
         answers[key] = text.strip()
@@ -89,15 +89,15 @@ def forget(state: AppState) -> None:
 
 def make_scenario(state: AppState) -> None:
     """Make what was read the scenario; Undo brings the former back."""
-    runs = state.choices.of(WhatRuns)
+    runs = state.choices.get(WhatRuns)
     if runs.imported is None:
         return
     try:
-        held = Sources(None, held=runs.imported.files)
+        held = Sources(None, in_memory=runs.imported.files)
         opened = open_bytes(runs.imported.text.encode(), "scenario.yaml", held)
         take_scenario(state, with_files(opened.scenario, held, state.uploads))
     except NonaError as error:
         state.choices.keep(replace(runs, problem=str(error)))
         return
-    state.tell(f"“{state.scenario.name}” is the scenario now. Undo brings yours back.")
+    state.notify(f"“{state.scenario.name}” is the scenario now. Undo brings yours back.")
     state.go_to = page_file("scenario")

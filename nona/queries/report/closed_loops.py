@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nona.core.tables import COUNT, TIME, Column, FilledTable, Kind, Table
+from nona.core.tables import COUNT, TIME, Column, FilledTable, NumberKind, Table
 from nona.core.units import format_number
 from nona.queries.results import ClosedLoop, Schedulers
 
-NUMBER = Kind(format_number)
+NUMBER = NumberKind(format_number)
 
 
 @dataclass(frozen=True, slots=True)

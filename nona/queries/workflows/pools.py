@@ -13,8 +13,8 @@ from nona.core.arrays import Floats
 from nona.core.errors import ScenarioError, suggestion
 from nona.models.prepared import PreparedModel
 from nona.queries.pools import Pools, StagePool, make_pools, speed_table
-from nona.queries.workflows.rows import batching_of
 from nona.queries.system import Batching
+from nona.queries.workflows.rows import batching_of
 from nona.scenario.rows import InstancesSpec, StageSpec
 from nona.scenario.schema import Scenario, WorkloadRow
 
@@ -109,7 +109,8 @@ def _stage_problems(scenario: Scenario, row: WorkloadRow, model: PreparedModel) 
     for name, spec in row.stages.items():
         where = f"stages of {row.label!r}"
         if name not in model.tasks.task_ids:
-            lines.append(f"{where}: {name!r} is no task of the model; {suggestion(name, model.tasks.task_ids)}.")
+            hint = suggestion(name, model.tasks.task_ids)
+            lines.append(f"{where}: {name!r} is no task of the model; {hint}.")
         elif spec.cpu is not None and not _has_time(model, name):
             lines.append(
                 f"{where}: cpu of {name!r} needs its time, and the model has only one that is modelled for "
