@@ -22,6 +22,17 @@ FACTS = Table[tuple[str, Fact]](
         Column("from", lambda row: row[1].place),
     ),
 )
+_READ = """
+| file | what it tells |
+|---|---|
+| Triton repository, as a ZIP | tasks and tensors of ensembles, instances, batching |
+| `kubectl get nodes -o json`, `nvidia-smi -L` and `--query-gpu` | servers, GPUs, MIG slices, sharing |
+| vLLM command or `config.yaml`, with `config.json` | engines of language models, and the model's width |
+| two scrapes of Prometheus of one server | rates, batches, queue times, KV blocks |
+| perf_analyzer, model_analyzer, AIPerf | times by batch, speed of instances, lengths of requests |
+| KServe and Ray Serve configurations | the graph of services, replicas, GPUs |
+| trtexec and ONNX Runtime profiles | times of operators |
+"""
 _PARTS = (("read", "read"), ("assumed", "assumed"), ("not_used", "not used"))
 
 
@@ -36,6 +47,7 @@ def imported_page(state: AppState) -> None:
     if runs.problem:
         show_error(runs.problem)
     if runs.imported is None:
+        st.markdown(_READ)
         return
     facts = runs.imported.facts
     if facts.asked:
