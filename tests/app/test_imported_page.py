@@ -76,7 +76,7 @@ def test_a_wrong_answer_is_said_and_the_question_stays():
     at = go(at, "imported")
     at.text_input(key="imported-answer-look.rate").input("many").run()
     assert "is not a rate" in said(at.error)
-    assert [f for f in state_of(at).choices.of(WhatRuns).imported.facts.asked if f.key == "look.rate"]
+    assert [f for f in state_of(at).choices.get(WhatRuns).imported.facts.asked if f.key == "look.rate"]
 
 
 def test_undo_brings_the_former_scenario_back():
@@ -97,6 +97,6 @@ def test_an_answer_can_be_changed():
     at.text_input(key="imported-answer-look.rate").input("50/s").run()
     assert at.text_input(key="imported-given-look.rate").value == "50/s"
     at.text_input(key="imported-given-look.rate").input("60/s").run()
-    assert state_of(at).choices.of(WhatRuns).imported.data["workload"][0]["rate"] == "60/s"
+    assert state_of(at).choices.get(WhatRuns).imported.data["workload"][0]["rate"] == "60/s"
     at.text_input(key="imported-given-look.rate").input("").run()
     assert "imported-answer-look.rate" in [field.key for field in at.text_input]

@@ -393,7 +393,7 @@ class _Known:
     def running_before(self, job):
         return []
 
-    def ahead(self, job):
+    def count_ahead(self, job):
         return 0
 
     def wait_s(self, job):
