@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from nona.core.errors import DeploymentError
 from nona.deployment.writing import Standing
 from nona.planning.holds import holds
@@ -11,6 +14,7 @@ from nona.planning.report_plan import servers_text
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
 
+T = TypeVar("T")
 KEEPS = "keeps"
 ENOUGH = 0.99
 
@@ -40,14 +44,18 @@ def _present(scenario: Scenario, sources: Sources, anyway: bool) -> Standing:
         if all(row.slo is None for row in scenario.workload) and not (
             scenario.plan and scenario.plan.targets
         ):
-            raise DeploymentError(
-                f"Scenario {scenario.name!r}: no row has an SLO to keep; give one, or add --anyway."
-            )
+            raise _without_slo(scenario)
         report = holds(scenario, sources)
         return Standing(
             scenario, f"{report.option.verdict} ({report.option.reason})", headroom=report.headroom
         )
     return _language(scenario, sources)
+
+
+def _without_slo(scenario: Scenario) -> DeploymentError:
+    return DeploymentError(
+        f"Scenario {scenario.name!r}: no row has an SLO to keep; give one, or add --anyway."
+    )
 
 
 def _language(scenario: Scenario, sources: Sources) -> Standing:
@@ -64,9 +72,7 @@ def _language(scenario: Scenario, sources: Sources) -> Standing:
     ]
     judged = [label for label, row in result.models.items() if row.slo_hit_rate is not None]
     if not judged:
-        raise DeploymentError(
-            f"Scenario {scenario.name!r}: no row has an SLO to keep; give one, or add --anyway."
-        )
+        raise _without_slo(scenario)
     verdict = f"misses ({'; '.join(missed)} under {name})" if missed or result.state != "stable" else ""
     return Standing(
         scenario, verdict or f"{KEEPS} (each row hits {100 * ENOUGH:g} % under {name}, simulated)"
@@ -81,24 +87,20 @@ def _option(scenario: Scenario, sources: Sources, number: int) -> Standing:
         )
     if scenario.language and not scenario.workload:
         return _language_option(scenario, sources, number)
-    report = plan(scenario, sources)
-    if not 1 <= number <= len(report.options):
-        raise DeploymentError(
-            f"--option {number}: the plan has {len(report.options)} options; choose one of them."
-        )
-    option = report.options[number - 1]
+    option = _numbered(plan(scenario, sources).options, number)
     text = f"{number}: {servers_text(option.servers)}, {option.scheduler_text}"
     return Standing(opened(scenario, option), f"{option.verdict} ({option.reason})", text, option.headroom)
+
+
+def _numbered(options: Sequence[T], number: int) -> T:
+    if not 1 <= number <= len(options):
+        raise DeploymentError(f"--option {number}: the plan has {len(options)} options; choose one of them.")
+    return options[number - 1]
 
 
 def _language_option(scenario: Scenario, sources: Sources, number: int) -> Standing:
     from nona.language.workflows.plan import opened_option, plan_language
 
-    report = plan_language(scenario, sources)
-    if not 1 <= number <= len(report.options):
-        raise DeploymentError(
-            f"--option {number}: the plan has {len(report.options)} options; choose one of them."
-        )
-    option = report.options[number - 1]
+    option = _numbered(plan_language(scenario, sources).options, number)
     text = f"{number}: {option.servers} × {option.gpus} {option.gpu}, {option.router}"
     return Standing(opened_option(scenario, option), option.verdict, text, option.headroom)

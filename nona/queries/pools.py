@@ -46,6 +46,18 @@ class Pools:
         return f"{stage} {number} · CPU" if gpu == instance else f"{stage} {number} · executor {gpu}"
 
     @property
+    def board(self) -> Ints:
+        """(I,) The executor whose load the tasks of an instance's pool count for.
+
+        Its GPU; of processes of the host the first executor of their server.
+        """
+        executors = self.joins.shape[1]
+        _, first_on = np.unique(self.server[:executors], return_index=True)
+        gpus = self.gpu[self.pool]
+        on_server = first_on[np.searchsorted(np.unique(self.server[:executors]), self.server[self.pool])]
+        return np.where(gpus < executors, gpus, on_server)
+
+    @property
     def shared(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """(I,) Whether an instance has a pool or a GPU together with others."""
         pools, gpus = np.bincount(self.pool), np.bincount(self.gpu)

@@ -109,6 +109,11 @@ class QueryClass:
         """True where executors take some of its tasks in batches."""
         return self.batching is not None or any(self.stage_batching.values())
 
+    @property
+    def alone_s(self) -> float:
+        """Seconds of a query alone on idle executors of the fastest class, without transfers."""
+        return min(self.tasks.dag.critical_path(times)[0] for times in self.tasks.compute_s.tolist())
+
     @cached_property
     def step_s(self) -> Floats:
         """(B, classes, T) Seconds of a step with 1, …, B members; B = 1 without batching.

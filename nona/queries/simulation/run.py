@@ -243,9 +243,7 @@ def _records(system: System, name: str, options: RunOptions, raw: RawRun, second
 def _loops(system: System) -> tuple[tuple[int, float, float], ...]:
     if not system.closed:
         return ()
-    alone = [min(q.tasks.dag.critical_path(t)[0] for t in q.tasks.compute_s.tolist()) for q in system.queries]
-    of_users = zip(system.queries, alone, strict=True)
-    return tuple((q.users, q.think_s, s) if q.users else (0, 0.0, 0.0) for q, s in of_users)
+    return tuple((q.users, q.think_s, q.alone_s) if q.users else (0, 0.0, 0.0) for q in system.queries)
 
 
 def _timeline(raw: RawRun, options: RunOptions) -> Timeline:

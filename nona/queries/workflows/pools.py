@@ -19,8 +19,6 @@ from nona.scenario.rows import InstancesSpec, StageSpec
 from nona.scenario.schema import Scenario, WorkloadRow
 
 _ONE = InstancesSpec(most=1)
-MOST_OF_USERS = 0.8  # of what executors carry: what users in a closed loop are taken to send for the formula
-MOST_RATE = 1e9  # 1/s, that of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +43,11 @@ def _executors(scenario: Scenario, cluster: Cluster) -> _Executors:
     )
 
 
+def _has_instances(scenario: Scenario) -> bool:
+    """Return whether some GPU runs several tasks at once."""
+    return any(group.instances and group.instances.most > 1 for group in scenario.cluster.servers)
+
+
 def pools_of(
     scenario: Scenario, cluster: Cluster, models: Sequence[PreparedModel], kinds: Sequence[str]
 ) -> Pools | None:
@@ -60,9 +63,9 @@ def pools_of(
         for line in _stage_problems(scenario, row, model)
     ]:
         raise ScenarioError(problems)
-    executors = _executors(scenario, cluster)
-    if not any(map(scenario.has_pools, scenario.workload)) and all(i.most == 1 for i in executors.instances):
+    if not any(map(scenario.has_pools, scenario.workload)) and not _has_instances(scenario):
         return None
+    executors = _executors(scenario, cluster)
     first = np.cumsum([0, *(len(m.tasks) for m in models)]).tolist()
     merged: dict[tuple[object, ...], tuple[str, str, StageSpec | None, list[int]]] = {}
     for label, row, model, at in zip(scenario.labels, scenario.workload, models, first, strict=False):
@@ -135,9 +138,9 @@ def capacity_of(
 
     Of the executors of a class the least.
     """
-    executors = _executors(scenario, cluster)
-    if not row.stages and all(i.most == 1 for i in executors.instances):
+    if not row.stages and not _has_instances(scenario):
         return None
+    executors = _executors(scenario, cluster)
     found = np.full((len(cluster.classes), len(model.tasks)), np.inf)
     classes = list(cluster.classes)
     for t, name in enumerate(model.tasks.task_ids):
@@ -162,10 +165,12 @@ def stage_batching_of(
     return {t: None if spec.max_batch == 1 else batching_of(spec, model) for t, spec in own.items()}
 
 
-def copies_bytes(scenario: Scenario, cluster: Cluster, row: WorkloadRow, model: PreparedModel) -> float:
+def copies_bytes(scenario: Scenario, row: WorkloadRow, model: PreparedModel) -> float:
     """Bytes of weights that an executor holds beside one copy: each instance has its own."""
-    executors = _executors(scenario, cluster)
-    most = max(i.most for i in executors.instances)
+    if not row.stages and not _has_instances(scenario):
+        return 0.0
+    groups = scenario.cluster.servers
+    most = max((g.instances or _ONE).most for g in groups if g.engine is None)
     copies: Counter[str] = Counter()
     for name, spec in row.stages.items():
         copies[name] = max((places.count for places in spec.instances), default=0 if spec.cpu else most) - 1
@@ -173,15 +178,16 @@ def copies_bytes(scenario: Scenario, cluster: Cluster, row: WorkloadRow, model: 
     return float(sum(copies.get(name, most - 1) * size for name, size in weights))
 
 
-def estimated_rate(row: WorkloadRow, model: PreparedModel, load_s: Floats, executors: float) -> float:
+def estimated_rate(users: int, think_s: float, alone_s: float, work_s: float, executors: float) -> float:
     """Return the queries per second that users of a closed loop may send: an estimate for the formula.
 
-    ``load_s`` (classes, T); ``executors``: those that the row may take. The least of N/(R + think), for the
-    time R of a query alone, and 0.8 of what the executors carry.
+    The least of N/(R + think), for the time R of a query alone, and 0.8 of what the executors carry.
+    ``alone_s``, ``work_s``: seconds of a query alone, and of an executor that it takes; ``executors``: those
+    that the row may take.
+
+    >>> estimated_rate(8, 1.0, 1.0, 2.0, 100.0), estimated_rate(1000, 0.0, 1.0, 2.0, 10.0)
+    (4.0, 4.0)
     """
-    users = row.concurrency or 0
-    alone_s = min(model.tasks.dag.critical_path(times)[0] for times in model.tasks.compute_s.tolist())
-    work_s = float(load_s.sum(axis=1).min())
-    most = MOST_OF_USERS * executors / work_s if work_s > 0 else np.inf
-    asked = users / (alone_s + row.think) if alone_s + row.think > 0 else np.inf
-    return float(min(asked, most, MOST_RATE))
+    most = 0.8 * executors / work_s if work_s > 0 else np.inf
+    asked = users / (alone_s + think_s) if alone_s + think_s > 0 else np.inf
+    return float(min(asked, most, 1e9))

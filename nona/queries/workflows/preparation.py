@@ -261,7 +261,7 @@ def _system(
             slo_s=row.slo,
             arrivals=process,
             service_scv=row.service_scv,
-            weight_bytes=held_bytes(spec, model) + copies_bytes(scenario, cluster, row, model),
+            weight_bytes=held_bytes(spec, model) + copies_bytes(scenario, row, model),
             replica=str(row.model),
             batching=batching_of(spec, model),
             stage_batching=stage_batching_of(scenario, row, model),
@@ -274,7 +274,6 @@ def _system(
         )
     )
     part = len(cluster.executors) / len(queries)
-    closed = zip(queries, scenario.workload, models, strict=True)
     return System(
         executor_server=np.array([e.server for e in cluster.executors], dtype=np.int64),
         executor_class=np.array([names.index(e.executor_class) for e in cluster.executors], dtype=np.int64),
@@ -288,16 +287,18 @@ def _system(
         background_network=background
         if topology
         else reduce(BackgroundStream.merged_with, others.values(), background),
-        queries=tuple(
-            replace(q, rate=estimated_rate(row, model, q.load_s, part)) if q.users else q
-            for q, row, model in closed
-        ),
+        queries=tuple(replace(q, rate=_rate_of_users(q, part)) if q.users else q for q in queries),
         seed=scenario.seed,
         topology=topology,
         messages=tuple(others.get(name, NO_BACKGROUND) for name in topology.link_names) if topology else (),
         class_memory_bytes=np.array([c.memory_bytes for c in cluster.classes.values()]),
         pools=pools_of(scenario, cluster, models, names),
     )
+
+
+def _rate_of_users(query: QueryClass, executors: float) -> float:
+    work_s = float(query.load_s.sum(axis=1).min())
+    return estimated_rate(query.users, query.think_s, query.alone_s, work_s, executors)
 
 
 def _messages_of_others(scenario: Scenario, sources: Sources) -> Mapping[str, BackgroundStream]:

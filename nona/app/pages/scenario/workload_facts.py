@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
@@ -34,7 +33,7 @@ from nona.models.report import provenance_shares
 from nona.models.times_report import given_times, no_verdict
 from nona.queries.report import workloads
 from nona.queries.workflows.cache import batch_key
-from nona.queries.workflows.pools import MOST_OF_USERS, MOST_RATE
+from nona.queries.workflows.pools import estimated_rate
 from nona.queries.workflows.rows import held_bytes
 from nona.scenario.arrivals import Arrivals, effective_rate
 from nona.scenario.lookup import Sources
@@ -145,9 +144,7 @@ def rate_of(state: AppState, index: int) -> float:
     if row.concurrency is None:
         return effective_rate(arrivals_of(state, index), row.rate)
     cost, executors = fastest(state, index), len(Cluster.from_spec(state.scenario.cluster).executors)
-    pause = cost.critical_s + row.think
-    most = MOST_OF_USERS * executors / cost.total_s if cost.total_s > 0 else math.inf
-    return min(row.concurrency / pause if pause > 0 else math.inf, most, MOST_RATE)
+    return estimated_rate(row.concurrency, row.think, cost.critical_s, cost.total_s, executors)
 
 
 def rates_of(state: AppState) -> list[float] | None:

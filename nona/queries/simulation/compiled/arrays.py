@@ -261,20 +261,16 @@ def _instances(system: System) -> Records:
     n = len(pools.pool)
     rows = np.zeros(n, dtype=EXECUTOR)
     rows["server"], rows["kind"], rows["pool"], rows["gpu"] = pools.server, pools.kind, pools.pool, pools.gpu
-    rows["shared"], rows["speed"] = pools.shared, pools.speed[:, 0]
+    rows["shared"], rows["speed"], rows["board"] = pools.shared, pools.speed[:, 0], pools.board
     for name in ("task", "head", "tail", "last", "pool_next", "gpu_first", "gpu_next"):
         rows[name] = -1
     rows["next_s"] = math.inf
-    first_on = {int(s): e for e, s in reversed(list(enumerate(system.executor_server.tolist())))}
     for i in reversed(range(n)):
         pool, gpu = int(pools.pool[i]), int(pools.gpu[i])
         rows["idle"][pool] += 1
         if i != pool:
             rows["pool_next"][i], rows["pool_next"][pool] = rows["pool_next"][pool], i
         rows["gpu_next"][i], rows["gpu_first"][gpu] = rows["gpu_first"][gpu], i
-        gpu_of_pool = int(pools.gpu[pool])
-        own = gpu_of_pool < system.executors
-        rows["board"][i] = gpu_of_pool if own else first_on[int(pools.server[i])]
     return rows
 
 

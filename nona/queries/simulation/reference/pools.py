@@ -403,15 +403,14 @@ def make_executors(
         executors = [ExecutorProcess(e, items, of) for e, items in enumerate(background)]
         return executors, executors
     steps, pools = _steps_of(system), system.all_pools
-    first_on = {int(s): e for e, s in reversed(list(enumerate(system.executor_server.tolist())))}
+    board = pools.board.tolist()
     queues: dict[int, Pool] = {}
     gpus: dict[int, SharedGpu] = {}
     on_gpu = [pools.gpu.tolist().count(i) for i in range(len(pools.gpu))]
     for i, (pool, gpu) in enumerate(zip(pools.pool.tolist(), pools.gpu.tolist(), strict=True)):
         if pool not in queues:
-            own = i < system.executors
-            board = i if own else gpu if gpu < system.executors else first_on[int(pools.server[i])]
-            queues[pool] = Pool(i, board, background[i] if own else iter(()), of, steps, on_step)
+            items = background[i] if i < system.executors else iter(())
+            queues[pool] = Pool(i, board[i], items, of, steps, on_step)
         if gpu not in gpus:
             gpus[gpu] = SharedGpu(of.env, gpu, pools.speed[gpu][: on_gpu[gpu]].tolist())
         queues[pool].instances.append(Instance(queues[pool], i, int(pools.kind[i]), gpus[gpu]))
