@@ -3,12 +3,15 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from nona.scenario.file import parse_scenario, scenario_hash
 
 ROOT = Path(__file__).resolve().parents[2]
 ARTIFACTS = ROOT / "test-artifacts"
 # How long a test waits for what comes at once, and for the end of a run; a slow machine is no error.
 SOON_MS, RESULT_MS = 60_000, 300_000
+LIST_MS = 15_000  # a list of options is there by then, or was shut
 REST_MS = 120  # a click reaches the server a moment after it is made: only idleness that lasts counts
 # Marks when the page last sent something to the server, and when something last came.
 SOCKET = """() => { const send = WebSocket.prototype.send, seen = new WeakSet();
@@ -98,16 +101,31 @@ def assert_fits(page):
 
 
 def choose(page, label, option):
-    """Pick an option of a select box, which shuts when the page scrolls under it.
+    """Pick an option of a select box."""
+    pick_option(page, label, option, option)
+
+
+def pick_option(page, label, typed, name):
+    """Type into a select box and pick; a script that ends meanwhile shuts the list, so it is opened again.
 
     A long list is drawn in part, so the option is looked for first.
     """
+    timed_out = pytest.importorskip("playwright.sync_api").TimeoutError
     box = page.get_by_role("combobox", name=label).first
-    box.scroll_into_view_if_needed()
-    page.wait_for_timeout(300)
-    box.click()
-    box.press_sequentially(option)
-    page.get_by_role("option", name=option, exact=True).click()
+    option = page.get_by_role("option", name=name, exact=True)
+    for left in range(3, -1, -1):
+        box.scroll_into_view_if_needed()
+        page.wait_for_timeout(300)
+        box.click()
+        box.press_sequentially(typed)
+        try:
+            option.click(timeout=LIST_MS)
+            break
+        except timed_out:
+            if not left:
+                raise
+            page.keyboard.press("Escape")
+            wait_idle(page)
     wait_idle(page)
 
 
@@ -120,11 +138,7 @@ def open_models(page):
 
 def pick_model(page, name):
     """Pick a model on page Models."""
-    box = page.get_by_role("combobox", name="Model").first
-    box.click()
-    box.press_sequentially(f"{name} ")
-    page.get_by_role("option", name=re.compile(f"^{name} ·")).click()
-    wait_idle(page)
+    pick_option(page, "Model", f"{name} ", re.compile(f"^{re.escape(name)} ·"))
 
 
 def upload_model(page, name, data):
