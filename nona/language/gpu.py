@@ -41,7 +41,10 @@ class KnownSteps:
 
 
 def step_times(model: LanguageModel, kind: ExecutorClass, tp: int, of: NumberWidths) -> KnownSteps:
-    """Return the constants of a model on ``tp`` GPUs of a kind: those of the table, else by the law."""
+    """Return the constants of a model on ``tp`` GPUs of a kind: those of the table, else by the law.
+
+    The table holds for 16-bit numbers (``of``) on a whole GPU whose figures are the catalogue's.
+    """
     law = _law(model, kind, tp, of)
     if of == NumberWidths(2, 2, 2, "fp16") and kind.whole and kind.device == devices().get(kind.device.name):
         for row in shipped_table("nona.language", "data/steps.csv"):

@@ -89,7 +89,9 @@ class Reference:
 
 
 def reference_of(table: Throughputs, types: Sequence[str]) -> Reference:
-    """Return the matrix of all models that the table has on one GPU of some type.
+    """Return, for each model on each GPU type, the share of its rate alone that it keeps beside each partner.
+
+    The models are those whose rate alone on one GPU of a type in ``types`` is in the table.
 
     >>> from nona.training.system import AloneKey, PairKey
     >>> t = Throughputs({AloneKey("v100", "a", 1): 4.0, AloneKey("v100", "b", 1): 2.0},

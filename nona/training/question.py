@@ -102,17 +102,17 @@ class PinnedJobs:
         """Give GPUs to those that wait, in order; one that does not fit lets later ones pass."""
         started = []
         for job in list(self.waiting):
-            if (stay := self._place(job, now)) is not None:
+            if (lease := self._place(job, now)) is not None:
                 self.waiting.remove(job)
-                self.holding[job] = stay
-                started.append(stay)
+                self.holding[job] = lease
+                started.append(lease)
         return started
 
     def end(self, now: float) -> list[Lease]:
         """Release the jobs that have ended by ``now`` (s), and return them."""
         done = [h for h in self.holding.values() if h.end_s <= now]
-        for stay in done:
-            del self.holding[stay.job]
+        for lease in done:
+            del self.holding[lease.job]
         self.past += done
         return done
 
@@ -121,7 +121,7 @@ class PinnedJobs:
         return tuple(g for h in self.holding.values() if h.kind == kind for g in h.gpus)
 
     def free(self, gpus: Floats) -> Floats:
-        """(J,) GPUs that nobody holds."""
+        """Return the number of GPUs of each type, shape (J,), that no pinned job holds."""
         free_gpus: Floats = gpus - np.array([len(self.taken(kind)) for kind in range(len(gpus))])
         return free_gpus
 
@@ -131,6 +131,10 @@ class PinnedJobs:
         return min((h.end_s for h in self.holding.values()), default=np.inf)
 
     def _place(self, job: int, now: float) -> Lease | None:
+        """Place a job on the fastest type with enough free GPUs; ``None`` where no type has them.
+
+        The steps of a pinned job are seconds: the lease ends that long after ``now``.
+        """
         what = self.system.jobs[job]
         speed = self.rates.isolated_rates[job]
         for kind in np.argsort(-speed, kind="stable").tolist():

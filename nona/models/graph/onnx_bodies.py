@@ -86,7 +86,12 @@ class BodyReader:
         return None
 
     def _body_model(self, graph: Any, node: OnnxNode, value: Value) -> Any:
-        """Return a body as a model; it has a copy of nothing that is large."""
+        """Return the body ``graph`` of ``node`` as an ONNX ``ModelProto`` of its own.
+
+        A tensor read from outside becomes an initializer where ``value`` knows its number, and it has at
+        most ``KEPT_ELEMENTS`` elements. A larger constant becomes an initializer without its data; any
+        other tensor becomes an input.
+        """
         from onnx import ModelProto, helper, numpy_helper
 
         model = ModelProto(ir_version=self.model.ir_version)

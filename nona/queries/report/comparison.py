@@ -57,7 +57,11 @@ class Pairing:
     why: str
 
     def text(self, old: Means = NO_MEANS, new: Means = NO_MEANS) -> str:
-        """Return the pairing in words; where one run has more replications, over which ones the change is."""
+        """Return one or two sentences on whether the runs are paired, and why not.
+
+        With ``old`` and ``new`` (the runs' means, policy by policy) a sentence says which replications the
+        changes cover, where one run has more of them.
+        """
         if not self.paired:
             return f"Not paired ({self.why}): intervals for independent runs."
         pairs = {n: (len(old[n].jct_s), len(now.jct_s)) for n, now in new.items() if n in old}

@@ -19,7 +19,7 @@ SPAN_S = 86_400.0  # of simulated time that is drawn, up to the last instant
 
 
 def training_drawing(live: TrainingLive) -> Node:
-    """Return the means of the policies so far, and who had which GPU lately under one of them."""
+    """Return the mean JCT so far under each policy, and each GPU's jobs of the last day under one policy."""
     end_s = max((s.end_s for s in live.stays), default=0.0)
     start_s = max(end_s - SPAN_S, 0.0)
     lanes, gpus = _lanes(live.types, live.stays, start_s, end_s), sum(live.types.values())
@@ -27,7 +27,7 @@ def training_drawing(live: TrainingLive) -> Node:
     return el(
         "div",
         "live",
-        _policies(live, scheduler_style),
+        _progress_panel(live, scheduler_style),
         panel(
             "GPUs by job",
             f"under {live.focus}, sampled" if live.focus else "",
@@ -39,7 +39,8 @@ def training_drawing(live: TrainingLive) -> Node:
     )
 
 
-def _policies(live: LivePolicies, look: Callable[[str], ChartStyle]) -> Node:
+def _progress_panel(live: LivePolicies, style_of: Callable[[str], ChartStyle]) -> Node:
+    """Return one line per policy: the curve of its mean JCT so far; jobs that run, wait and are done."""
     means = [m for p in live.policies.values() for m in p.curve if m.mean_jct_s is not None]
     end_s = max((m.time_s for m in means), default=1.0)
     most_s = max((m.mean_jct_s or 0.0 for m in means), default=1.0)
@@ -53,7 +54,7 @@ def _policies(live: LivePolicies, look: Callable[[str], ChartStyle]) -> Node:
             numbers = (hours_text(now.mean_jct_s), *map(str, counts))
         curve = [m for m in so_far.curve if m.mean_jct_s is not None]
         return PolicyLine(
-            name, look(name).colour, _points(curve, lambda m: m.mean_jct_s or 0.0, most_s, end_s), numbers
+            name, style_of(name).colour, _points(curve, lambda m: m.mean_jct_s or 0.0, most_s, end_s), numbers
         )
 
     texts = [f"{n} {hours_text(m.mean_jct_s)}" for n, m in latest.items() if m.mean_jct_s is not None]
@@ -105,7 +106,7 @@ def elastic_drawing(live: ElasticLive) -> Node:
     return el(
         "div",
         "live",
-        _policies(live, elastic_style),
+        _progress_panel(live, elastic_style),
         _measures(live, focus.curve) if focus and focus.curve else None,
         _nodes_panel(live.nodes, live.gpus, live.given, now),
     )

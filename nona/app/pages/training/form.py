@@ -51,7 +51,8 @@ def _source_of(state: AppState) -> str:
     return "trace" if spec.trace is not None else "jobs"
 
 
-def _job_fields(state: AppState) -> None:
+def _job_source_fields(state: AppState) -> None:
+    """Draw the choice of where jobs come from, and the fields of the chosen source."""
     shown = _source_of(state)
     names = [k for k in SOURCES if k != "jobs" or shown == "jobs"]
     st.segmented_control(
@@ -80,7 +81,7 @@ def _use(state: AppState, name: str) -> None:
 
 
 def _take_source(state: AppState, source: dict[str, Any]) -> None:
-    """Return the training part with its jobs from ``source`` alone; a new one where there is none."""
+    """Make ``source`` the only source of the training jobs; create the training part where there is none."""
     if state.change((PART,), _with_source(state, source)[PART]):
         state.choices.complaints.pop("training-trace", None)
 
@@ -104,6 +105,7 @@ def _generator(state: AppState) -> None:
 
 
 def _measured(state: AppState) -> None:
+    """Draw the field of the measured jobs: two whole numbers, or empty."""
     path = (PART, "generate", "measured")
     now, wording = state.value(path), words(path)
 
@@ -346,7 +348,7 @@ def _switch_fields(state: AppState) -> None:
 
 def controls(state: AppState) -> None:
     """All controls; their values are part of the scenario, so the file and the shell have them too."""
-    _job_fields(state)
+    _job_source_fields(state)
     with st.expander("GPUs and prices", icon=":material/dns:"):
         _gpu_fields(state)
     pick_entries(
