@@ -32,10 +32,25 @@ def policy_names() -> tuple[str, ...]:
 
 
 def get_policy(name: str) -> AllocationPolicy:
-    """Return the policy called ``name``.
+    """Return the allocation policy of that name.
 
-    Raises ``SimulationError`` for an unknown name; the message lists the known ones.
+    Parameters
+    ----------
+    name : str
+        A name of :data:`POLICIES`.
 
+    Returns
+    -------
+    AllocationPolicy
+        The policy.
+
+    Raises
+    ------
+    SimulationError
+        If the name is unknown; the message lists the known ones.
+
+    Examples
+    --------
     >>> get_policy("isolated").title
     'Isolated'
     """

@@ -84,18 +84,35 @@ NO_INTERVAL = Interval(math.nan, math.nan, 0)
 
 
 def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
-    """Student's t interval for the mean of independent values, one per replication.
+    """Return Student's t interval for the mean of independent values, one per replication.
 
-    Formula: x̄ ± t(n−1, (1+level)/2) · s/√n. Values that are ``nan`` (a replication in which a
-    class had no jobs) are left out.
+    Parameters
+    ----------
+    values : array_like of shape (n,)
+        One value per replication. ``nan`` values (a replication in which a class had no jobs) are left out.
+    level : float, default 0.95
+        The confidence level, between 0 and 1.
 
-    Raises ``SimulationError`` when the level is not between 0 and 1.
+    Returns
+    -------
+    Interval
+        Mean, half width and number of values, in the unit of ``values``. With one value the half width is
+        ``nan``; without any the mean is too.
 
+    Raises
+    ------
+    SimulationError
+        If ``level`` is not between 0 and 1.
+
+    Notes
+    -----
+    x̄ ± t(n−1, (1+level)/2) · s/√n: Law, Simulation Modeling and Analysis, 5th ed. 2015, section 4.5.
+
+    Examples
+    --------
     >>> i = mean_interval([1.0, 2.0, 3.0])
     >>> round(i.mean, 3), round(i.half_width, 3), i.n
     (2.0, 2.484, 3)
-
-    Source: Law, Simulation Modeling and Analysis, 5th ed. 2015, section 4.5.
     """
     x = without_nan(values)
     n = len(x)

@@ -110,18 +110,32 @@ def immediate_dominators(dag: Dag) -> tuple[int, ...]:
 
 
 def decompose(dag: Dag) -> Decomposition:
-    """Return the cut tasks of ``dag`` and the sub-graphs between them.
+    """Return the cut tasks of a task graph and the sub-graphs between them.
 
-    A virtual source feeds all sources and all sinks feed a virtual sink; the cut tasks are the
-    dominators of the virtual sink. Placement is independent across sub-graphs given their shared
-    cut task. No edge passes a cut task by, or a path would: where one skips over a task that
-    otherwise separates, that task is no cut, and the sub-graph is larger. An edge between two
-    consecutive cut tasks belongs to the sub-graph between them.
+    Parameters
+    ----------
+    dag : Dag
+        The task graph, with n tasks and m edges.
 
-    O((n + m) log n).
+    Returns
+    -------
+    Decomposition
+        The cut tasks in order (−1: the virtual source or sink), and the sub-graph between each two.
 
-    Raises ``GraphError`` when the graph has a cycle.
+    Raises
+    ------
+    GraphError
+        If the graph has a cycle.
 
+    Notes
+    -----
+    A virtual source feeds all sources, and all sinks feed a virtual sink. The cut tasks are the dominators of
+    the virtual sink, found in O((n + m) log n). A cut task lies on every path, so no edge skips it. Given
+    their shared cut task, sub-graphs are placed independently. An edge between two consecutive cut tasks
+    belongs to the sub-graph between them.
+
+    Examples
+    --------
     >>> decompose(Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)])).subgraphs
     (SubGraph(root=0, sink=3, interior=(1, 2)),)
     >>> decompose(Dag.from_edges(3, [(0, 2), (1, 2)])).cuts

@@ -38,13 +38,30 @@ def holds(
     check: Callable[[], None] = do_nothing,
     on_report: OnHolds = do_nothing,
 ) -> HoldsReport:
-    """Judge the scenario's cluster as a plan judges an option, and what it bears beyond.
+    """Judge whether the scenario's cluster keeps the targets of its plan, and with how much headroom.
 
-    ``scheduler``: by default the scenario's first one.
-    ``workers``, ``pool``, ``check``: as of :func:`~nona.planning.plan.plan`.
-    ``on_report``: called with what is known so far, a guess of the share that is done, and what is looked at.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario; its part ``plan`` holds the targets.
+    sources : Sources, optional
+        Where its files are; by default the shipped samples only.
+    scheduler : str, optional
+        By default the scenario's first scheduler.
+    workers, pool, check
+        As for :func:`nona.plan`.
+    on_report : callable, optional
+        Gets the report so far, an estimate of the share of the work done (0 to 1), and the present stage.
 
-    Raises ``NonaError`` for a question that cannot be asked, in one line.
+    Returns
+    -------
+    HoldsReport
+        The verdict on each target, the headroom for more traffic, and the effect of failures.
+
+    Raises
+    ------
+    NonaError
+        For a question that cannot be answered, in one line.
     """
     if pool is None and workers > 1:
         with ProcessPool(workers) as processes:

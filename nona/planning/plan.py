@@ -325,13 +325,33 @@ def plan(
 ) -> PlanReport:
     """Return the cheapest servers and scheduler that keep the targets of the scenario's part ``plan``.
 
-    ``workers``: processes; what is found does not depend on it. ``pool`` takes their place.
-    ``check``: called now and then; what it raises (``Cancelled``) ends the work and comes out.
-    ``on_table``: called with all that is known so far and how far the work is: at first the options by
-        prediction, then whenever a look at an option has ended. Who cancels keeps the last of these reports.
-    ``further``: also look for the headroom of the answer, and at its failures and its week.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    sources : Sources, optional
+        Where its files are; by default the shipped samples only.
+    workers : int, default 1
+        Processes; results do not depend on their number.
+    pool : RunPool, optional
+        Runs the simulations in place of ``workers``.
+    check : callable, optional
+        Called now and then; an exception that it raises (``Cancelled``) ends the work.
+    on_table : callable, optional
+        Gets the report so far and the progress: first the predicted options, then a report after each test of
+        an option. After a cancellation the last report is still valid.
+    further : bool, default True
+        Also compute the answer's headroom, its failures and its week.
 
-    Raises ``NonaError`` for a question that cannot be asked, in one line.
+    Returns
+    -------
+    PlanReport
+        Every option with its verdict and price per hour; ``best`` is the recommended one.
+
+    Raises
+    ------
+    NonaError
+        For a question that cannot be answered, in one line.
     """
     question = question_of(scenario, sources)
     if pool is None and workers > 1:

@@ -62,10 +62,25 @@ def _nothing_more(data: Mapping[str, Any], problems: Sequence[str]) -> Sequence[
 def parse_scenario(text: str, check: Check = _nothing_more) -> Scenario:
     """Read a scenario from YAML or JSON text.
 
-    ``check`` gets what the text holds and the problems found so far, and gives further ones.
+    Parameters
+    ----------
+    text : str
+        The file's content.
+    check : callable, optional
+        Gets the parsed content and the problems so far; returns further problems.
 
-    Raises ``ScenarioError`` with all that is wrong: for each problem the place, value, rule and remedy.
+    Returns
+    -------
+    Scenario
+        The validated scenario, in SI units.
 
+    Raises
+    ------
+    ScenarioError
+        With all problems at once: place, value, rule and remedy of each.
+
+    Examples
+    --------
     >>> parse_scenario("{version: 1, cluster: {servers: []}, workload: [{model: gpt2, rate: 5 apples}]}")
     Traceback (most recent call last):
     nona.core.errors.ScenarioError: cluster.servers: [] must have at least 1 entry; add one. | \
@@ -155,7 +170,7 @@ def load_scenario(path: Path) -> Scenario:
     Raises
     ------
     ScenarioError
-        With all that is wrong: place, value, rule and remedy of each problem.
+        With all problems at once: place, value, rule and remedy of each.
     """
     return parse_scenario(scenario_text(read_scenario_bytes(path), str(path)))
 

@@ -35,12 +35,28 @@ is_bundle = is_zip
 
 
 def pack_bundle(scenario: Scenario, sources: Sources) -> bytes:
-    """Return the bundle of a scenario with every file that it names.
+    """Return the bundle (``.nona.zip``) of a scenario with every file that it names.
 
-    Files from different folders that share a name get names of their own. A query class keeps its label.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    sources : Sources
+        Where its files are.
 
-    Raises ``ScenarioError`` when files are missing: all of them are named.
+    Returns
+    -------
+    bytes
+        A ZIP archive, equal for equal content. Files of one name from different folders are renamed; query
+        classes keep their labels.
 
+    Raises
+    ------
+    ScenarioError
+        If files are missing; all of them are named.
+
+    Examples
+    --------
     >>> from nona.scenario.file import parse_scenario
     >>> text = "{version: 1, cluster: {servers: [{count: 2}]}, workload: [{model: gpt2, rate: 5}]}"
     >>> data = pack_bundle(parse_scenario(text), Sources())
@@ -96,7 +112,7 @@ def open_scenario(path: Path) -> OpenedScenario:
     Raises
     ------
     ScenarioError
-        With all that is wrong at once, unknown names and missing files included.
+        With all problems at once, unknown names and missing files included.
     """
     return open_bytes(read_scenario_bytes(path), str(path), Sources(path.parent))
 

@@ -55,8 +55,15 @@ def workflows() -> Mapping[str, Mapping[str, str]]:
 
 
 def sample_names() -> tuple[str, ...]:
-    """Names of all sample models: ONNX graphs, then workflows.
+    """Return the names of all sample models.
 
+    Returns
+    -------
+    tuple of str
+        ONNX graphs, then workflows.
+
+    Examples
+    --------
     >>> {"resnet18", "gpt2", "slides_example"} <= set(sample_names())
     True
     """
@@ -72,10 +79,25 @@ def sample_path(name: str) -> Path | None:
 
 @cache
 def load_sample(name: str) -> ModelGraph:
-    """Return the graph of the sample model ``name``.
+    """Return the graph of a sample model.
 
-    Raises ``GraphError`` when there is no such sample.
+    Parameters
+    ----------
+    name : str
+        A name of :func:`sample_names`.
 
+    Returns
+    -------
+    ModelGraph
+        The model's operators and tensors.
+
+    Raises
+    ------
+    GraphError
+        If no sample has that name.
+
+    Examples
+    --------
     >>> len(load_sample("slides_example").operators)
     4
     """
@@ -87,8 +109,15 @@ def load_sample(name: str) -> ModelGraph:
 
 @cache
 def scenario_names() -> tuple[str, ...]:
-    """Names of the shipped scenarios.
+    """Return the names of the shipped scenarios.
 
+    Returns
+    -------
+    tuple of str
+        The names in alphabetical order, for :func:`scenario_path`.
+
+    Examples
+    --------
     >>> "slides_example" in scenario_names()
     True
     """

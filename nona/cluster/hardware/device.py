@@ -255,8 +255,15 @@ class LinkKind:
 
 @cache
 def devices() -> Mapping[str, Device]:
-    """All devices of the catalogue by name.
+    """Return the devices of the catalogue.
 
+    Returns
+    -------
+    mapping of str to Device
+        Name → device.
+
+    Examples
+    --------
     >>> devices()["a100-40gb"].peak("fp16"), devices()["a100-40gb"].peer_bandwidth
     (312000000000000.0, 300000000000.0)
     """
@@ -316,8 +323,26 @@ def find_device(name: str, own: Mapping[str, Device] | None = None) -> Device:
 
 
 def user_devices(definitions: Mapping[str, Mapping[str, object]]) -> dict[str, Device]:
-    """Return the user's own devices; ``base`` names one of the catalogue to start from.
+    """Return the user's own devices.
 
+    Parameters
+    ----------
+    definitions : mapping of str to mapping
+        Name → figures of the device, as in the scenario's ``cluster.devices``. ``base`` names a device of the
+        catalogue, whose figures hold where the definition gives none.
+
+    Returns
+    -------
+    dict of str to Device
+        Name → device.
+
+    Raises
+    ------
+    HardwareError
+        For an unknown ``base``, and for a figure that is missing, unknown or out of its bounds.
+
+    Examples
+    --------
     >>> user_devices({"a100-pcie": {"base": "a100-80gb", "bandwidth": "1935 GB/s"}})["a100-pcie"].sms
     108
     """

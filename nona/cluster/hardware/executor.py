@@ -106,12 +106,27 @@ def spelled(name: str) -> str:
 
 
 def executor_class(name: str, own: Mapping[str, Device] | None = None) -> ExecutorClass:
-    """Return the class that ``name`` spells, of the user's own devices or the catalogue.
+    """Return the executor class of that name: a GPU, a MIG slice, or an MPS client of either.
 
-    A slice follows its device after ``/``, or after ``:`` as offers have it; its memory may be left out.
+    Parameters
+    ----------
+    name : str
+        The device; then, after ``/`` or ``:``, a MIG slice (its memory may be left out); then ``mps-1ofK``.
+    own : mapping of str to Device, optional
+        The user's own devices, as :func:`user_devices` returns them.
 
-    Raises ``HardwareError`` for an unknown device or slice.
+    Returns
+    -------
+    ExecutorClass
+        The class, with its share of the device's compute units and memory.
 
+    Raises
+    ------
+    HardwareError
+        For an unknown device or slice.
+
+    Examples
+    --------
     >>> executor_class("a100-40gb/mps-1of4").compute_fraction
     0.25
     >>> [executor_class(f"a100-40gb{slice}").name for slice in ("/3g.20gb", ":3g.20gb", ":3g")]

@@ -173,14 +173,30 @@ DEFAULT_RULE = POSET.name
 def contract(graph: ModelGraph, rule: str | None = DEFAULT_RULE) -> ContractedGraph:
     """Merge operators that gain nothing from running on different executors.
 
-    ``graph``: the operators and the tensors between them; sizes matter to ``size-aware`` only.
-    ``rule``: a name of :data:`RULES`, or ``None`` to merge nothing. With any of them the critical path of
-        the result is that of ``graph`` for all operator times (communication being free).
+    Parameters
+    ----------
+    graph : ModelGraph
+        The operators and the tensors between them; sizes matter to ``size-aware`` only.
+    rule : str or None, default ``poset``
+        A name of :data:`RULES`; ``None`` merges nothing.
 
-    Returns tasks, edges, the steps in the order they were taken, and the lift back to operators.
+    Returns
+    -------
+    ContractedGraph
+        Tasks, edges, the steps in order, and the map from tasks back to operators.
 
-    Raises ``GraphError`` for an unknown rule.
+    Raises
+    ------
+    GraphError
+        For an unknown rule.
 
+    Notes
+    -----
+    Under every rule the result has the critical path of ``graph`` for all operator times, if communication is
+    free.
+
+    Examples
+    --------
     >>> from nona.models.graph.model import Edge, Operator
     >>> arcs = ["ab", "bc", "bd", "ce", "de", "ef"]
     >>> edges = tuple(Edge(u, v, u + v, 8.0) for u, v in arcs)

@@ -139,15 +139,39 @@ def cost_graph(
     measured: MeasuredTable | None = None,
     own: Mapping[str, Device] | None = None,
 ) -> CostedGraph:
-    """Cost every operator of ``graph`` on ``executor``.
+    """Cost every operator of a model on one executor class.
 
-    A fused kernel takes t₀ + max(F/(e_c·P), Q/(e_m·B)) once. Its root bears t₀; the rest is shared
-    among its operators in proportion to what each would take alone without overhead, so that the
-    operators' times add up to the kernels'. Stated times replace the model's
-    (:mod:`nona.models.cost.stated`); ``own`` are the user's devices, for which a file may give times.
+    Parameters
+    ----------
+    graph : ModelGraph
+        The model.
+    executor : ExecutorClass
+        The GPU, slice or client that runs it.
+    options : CostOptions, optional
+        Software stack, precision and batch.
+    measured : MeasuredTable, optional
+        Measured times, which replace modelled ones.
+    own : mapping of str to Device, optional
+        The user's devices, for which a file may give times.
 
-    Raises ``CostError`` when an operator has times for unknown devices only and its work is unknown.
+    Returns
+    -------
+    CostedGraph
+        The time (s) of each operator with its provenance, and warnings.
 
+    Raises
+    ------
+    CostError
+        If an operator has times for unknown devices only and its work is unknown.
+
+    Notes
+    -----
+    A fused kernel takes t₀ + max(F/(e_c·P), Q/(e_m·B)) once. Its root bears t₀. The rest is shared among its
+    operators in proportion to the time that each would take alone without overhead. So the operators' times
+    add up to the kernels'. Stated times replace modelled ones (:mod:`nona.models.cost.stated`).
+
+    Examples
+    --------
     >>> from nona.models.graph.model import Operator
     >>> from nona.cluster.hardware.executor import executor_class
     >>> graph = ModelGraph("g", (Operator("a", compute_s={"*": 0.002}),), ())

@@ -76,16 +76,33 @@ def read_model(
 ) -> ModelGraph:
     """Return the model graph that a file holds.
 
-    ``data``: the whole file, at most 64 MB.
-    ``filename``: its name; the extension chooses the reader, the stem names the graph.
-    ``symbols``: numbers for symbolic dimensions, by name.
-    ``guarded``: True to read in a child process with limits on time and memory; ``False`` is for files we
-        ship ourselves.
-    ``worker``: a running child process for guarded reading; without it each file gets one of its own.
+    Parameters
+    ----------
+    data : bytes
+        The whole file, at most 64 MB.
+    filename : str
+        The file's name: the extension chooses the reader, the stem names the graph.
+    symbols : mapping of str to int, optional
+        Numbers for symbolic dimensions, by name.
+    guarded : bool, default True
+        Read in a child process with limits on time and memory. ``False`` is for shipped files only.
+    worker : GuardedWorker, optional
+        A running child process for guarded reading. By default each file gets its own.
 
-    Raises ``MissingDimensions`` when the model has symbolic dimensions that ``symbols`` does not give. Raises
-    ``GraphError`` when the file cannot be read; one line says why and what to do.
+    Returns
+    -------
+    ModelGraph
+        The operators, and the tensors between them with their sizes in bytes.
 
+    Raises
+    ------
+    MissingDimensions
+        If the model has symbolic dimensions that ``symbols`` does not give.
+    GraphError
+        If the file cannot be read; one line says why and what to do.
+
+    Examples
+    --------
     >>> text = b'{"nodes": [{"id": "a"}, {"id": "b"}], "edges": [{"source": "a", "target": "b", "bytes": 8}]}'
     >>> read_model(text, "two.json").edges
     (Edge(source='a', target='b', tensor='a→b', size_bytes=8.0),)

@@ -64,10 +64,29 @@ def with_values(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
 
 
 def with_value(scenario: Scenario, path: str, value: float | str) -> Scenario:
-    """Return the scenario with the key at ``path`` (as errors name it) set to ``value``, validated again.
+    """Return the scenario with one value replaced, validated again.
 
-    Raises ``ScenarioError`` when there is no such place, or the value breaks a rule.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario, which stays as it is.
+    path : str
+        The key, as errors name it: ``workload[0].slo``.
+    value : float or str
+        The new value, in SI units or as text with a unit.
 
+    Returns
+    -------
+    Scenario
+        The new scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such key, or the value breaks a rule.
+
+    Examples
+    --------
     >>> s = scenario_from_mapping({
     ...     "version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]})
     >>> with_value(s, "workload[0].rate", "5/s").workload[0].rate
@@ -82,14 +101,31 @@ def with_value(scenario: Scenario, path: str, value: float | str) -> Scenario:
 
 
 def number_named(scenario: Scenario, key: str) -> ScenarioNumber:
-    """Return the number at ``key``: one of :func:`numbers_of`, or any other place that holds a number.
+    """Return the number of the scenario at a key.
 
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    key : str
+        A key of :func:`numbers_of`, or any other key that holds a number, as ``workload[0].slo``.
+
+    Returns
+    -------
+    ScenarioNumber
+        The number's key, label and unit.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such key, or its value is not a number.
+
+    Examples
+    --------
     >>> s = scenario_from_mapping({
     ...     "version": 1, "cluster": {"servers": [{}]}, "workload": [{"model": "gpt2", "rate": 1}]})
     >>> number_named(s, "workload[0].slo").unit, number_named(s, "cluster.servers[0].count").label
     ('time', 'Servers')
-
-    Raises ``ScenarioError`` when there is no such place, or what stands there is not a number.
     """
     number = next((n for n in numbers_of(scenario) if n.key == key), None)
     if number is not None:
@@ -115,7 +151,18 @@ def _is_quantity(value: object, dimension: Dimension) -> bool:
 
 
 def numbers_of(scenario: Scenario) -> tuple[ScenarioNumber, ...]:
-    """Return the numbers that are most often swept."""
+    """Return the numbers that are most often swept.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+
+    Returns
+    -------
+    tuple of ScenarioNumber
+        Background, load, servers of each group, link capacity; each with usual values.
+    """
     groups, capacity = scenario.cluster.servers, scenario.cluster.network.capacity
     servers = (
         ScenarioNumber(

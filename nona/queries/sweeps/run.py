@@ -48,10 +48,30 @@ def sweep(
     on_progress: OnSweepProgress[SweepReport] = do_nothing,
     **how: Unpack[SweepRunOptions],
 ) -> SweepReport:
-    """Sweep one number.
+    """Sweep one number of the scenario: simulate every scheduler at each value.
 
-    Raises ``NonaError`` for settings that cannot be swept, before any work is done, and for a scenario that
-    cannot run.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    settings : SweepRequest
+        The number, its values, the schedulers and the target.
+    sources : Sources, optional
+        Where the scenario's files are; by default the shipped samples only.
+    on_progress : callable, optional
+        Gets the share of the work done (0 to 1), the stage, and a function that returns the report so far.
+    **how : SweepRunOptions
+        Engine, workers, cache and check.
+
+    Returns
+    -------
+    SweepReport
+        The curve of every scheduler with intervals, and the limits between steady state and overload.
+
+    Raises
+    ------
+    NonaError
+        For settings that cannot be swept, before any work is done, and for a scenario that cannot run.
     """
     check_settings(scenario, settings)
     with SweepPoints(partial(swept_scenario, scenario, settings), settings, sources, **how) as sweep_points:
@@ -149,10 +169,28 @@ def sweep_grid(
     on_progress: OnSweepProgress[SweepGrid] = do_nothing,
     **how: Unpack[SweepRunOptions],
 ) -> SweepGrid:
-    """Sweep two numbers, as :func:`sweep` does.
+    """Sweep two numbers of the scenario.
 
-    Rows far apart come first. Each is a sweep of the first number at its values alone, with the same random
-    numbers.
+    Rows far apart come first. Each row is a sweep of the first number, with the same random numbers.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    settings : GridRequest
+        The sweep of the first number, and the second number with its values.
+    sources, on_progress, **how
+        As for :func:`sweep`.
+
+    Returns
+    -------
+    SweepGrid
+        A sweep of the first number for each value of the second.
+
+    Raises
+    ------
+    NonaError
+        As for :func:`sweep`.
     """
     check_grid(scenario, settings)
     begin, rows = time.perf_counter(), dict[float, SweepReport]()

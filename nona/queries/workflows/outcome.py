@@ -29,7 +29,24 @@ def simulation_outcome(
     made_at: str,
     predicted: Mapping[str, float | None] | None = None,
 ) -> SimulationOutcome:
-    """All displayed data of a simulation; ``predicted``: :func:`predicted_means`, where they are known."""
+    """Return a simulation's report with the data of its charts.
+
+    Parameters
+    ----------
+    prepared : PreparedSystem
+        The system that was simulated.
+    result : SimulationResult
+        The result of :func:`simulate`.
+    made_at : str
+        The date, as text.
+    predicted : mapping of str to float or None, optional
+        Scheduler → predicted mean JCT (s), as :func:`predictions` returns them; by default they are computed.
+
+    Returns
+    -------
+    SimulationOutcome
+        The report, the data of the charts, and their provenance.
+    """
     names = prepared.scenario.labels
     slo_s = [q.slo_s for q in prepared.system.queries]
     placement = result.placement

@@ -21,9 +21,23 @@ from nona.queries.workflows.tested_range import untested
 def placement_outcome(
     prepared: PreparedSystem, placement: Placement, made_at: str, comparison: Comparison | None = None
 ) -> PlacementOutcome:
-    """All displayed data of a placement, with local and spread for comparison.
+    """Return the report on a placement, with local and spread for comparison.
 
-    ``comparison`` holds these two where they were simulated before.
+    Parameters
+    ----------
+    prepared : PreparedSystem
+        The system that the placement is for.
+    placement : Placement
+        A simulated placement.
+    made_at : str
+        The date, as text.
+    comparison : Comparison, optional
+        Local and spread, already simulated; by default :func:`compare` simulates them.
+
+    Returns
+    -------
+    PlacementOutcome
+        The three reports, figures of the models, the effect of an error in task times, and the provenance.
     """
     comparison = comparison or compare(prepared, placement)
 

@@ -86,7 +86,7 @@ def compare(prepared: PreparedSystem, placement: Placement) -> Comparison:
     Returns
     -------
     Comparison
-        Both placements, simulated with the same jobs.
+        Both placements, simulated with the same jobs; ``None`` where one has no steady state.
     """
     others = (steady_local(prepared), steady_spread(prepared))
     return Comparison(placement, *(None if p is None else simulated(prepared.system, p) for p in others))

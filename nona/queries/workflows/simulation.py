@@ -244,14 +244,36 @@ def simulate(
     A scheduler that short runs find to be overloaded is not run any longer
     (:mod:`nona.queries.workflows.simulation`).
 
-    ``workers``: processes; results do not depend on it.
-    ``dask``: address of the scheduler of a Dask cluster that runs them instead, as ``tcp://host:8786``.
-    ``timeline_jobs``: measured jobs whose task and message intervals are kept.
-    ``placement``: a placement solved before, or what solves it where a scheduler needs it; by default
-        :func:`place`.
-    ``on_progress``: called with each :class:`SimulationProgress`; it may raise ``Cancelled``.
-    ``on_ended``: called whenever a run has ended, with what makes the result of the runs that have.
-    ``cache``: that of :func:`chosen_schedulers`.
+    Parameters
+    ----------
+    prepared : PreparedSystem
+        The system.
+    engine : str, default ``auto``
+        ``compiled``, ``simpy``, or ``auto``, which chooses.
+    workers : int, default 1
+        Processes; results do not depend on their number.
+    dask : str, optional
+        Address of the scheduler of a Dask cluster that runs the replications, as ``tcp://host:8786``.
+    timeline_jobs : int, default 0
+        Measured jobs whose task and message intervals are kept.
+    placement : Placement or callable, optional
+        A placement, or a function that solves it if a scheduler needs one; by default :func:`place`.
+    on_progress : callable, optional
+        Gets each :class:`SimulationProgress`; it may raise ``Cancelled``.
+    on_ended : callable, optional
+        Called after each run with a function that returns the result so far.
+    cache : PreparationCache, optional
+        The cache with which ``prepared`` was made.
+
+    Returns
+    -------
+    SimulationResult
+        Summary and records of each scheduler, in seconds and bytes.
+
+    Raises
+    ------
+    PlacementError
+        If a scheduler needs a placement and there is none.
     """
     begin = time.perf_counter()
     spec, solved = prepared.scenario.simulation, placement if isinstance(placement, Placement) else None
@@ -357,12 +379,27 @@ def chosen_schedulers(
     check: Callable[[], None] = do_nothing,
     rounds: int = ROUNDS,
 ) -> list[Chosen]:
-    """Return the schedulers of the scenario, or those with these ``names``, with their tables.
+    """Return the schedulers of the scenario with their tables; some choose their tables by rehearsal.
 
-    Some are rehearsed.
+    Parameters
+    ----------
+    prepared : PreparedSystem
+        The system.
+    placement : Placement or None
+        For schedulers that sample from a placement.
+    names : collection of str, optional
+        The schedulers to return; by default all of the scenario.
+    cache : PreparationCache, optional
+        The cache with which ``prepared`` was made; it keeps the results of rehearsals.
+    check : callable, optional
+        Called now and then; an exception that it raises (``Cancelled``) ends the work.
+    rounds : int, optional
+        The number of rounds of a rehearsal.
 
-    ``placement`` is for those that need one. With the ``cache`` that the system was prepared with, what was
-    rehearsed before is not rehearsed again.
+    Returns
+    -------
+    list of Chosen
+        In the scenario's order.
     """
 
     def chosen(entry: NamedSpec) -> Chosen:
@@ -411,10 +448,26 @@ def answers(
     scheduler that is rehearsed before a simulation is rehearsed with fewer runs. Schedulers that
     need no placement go first, so that they have their turn before it is solved.
 
-    ``jobs``, ``replications``: as in the scenario where they are not given; fewer jobs have their own,
-        automatic warm-up, as has a scenario that would have it found on pilot runs: an early answer does not
-        wait for them.
-    ``check``: called now and then; what it raises (``Cancelled``) ends the work and comes out.
+    Parameters
+    ----------
+    prepared : PreparedSystem
+        The system.
+    engine : str, default ``auto``
+        ``compiled``, ``simpy``, or ``auto``, which chooses.
+    jobs : int, optional
+        Measured jobs per replication; by default the scenario's. With fewer jobs the warm-up is automatic, as
+        in a scenario whose warm-up comes from pilot runs: an early answer does not wait for these.
+    replications : int, optional
+        By default the scenario's number.
+    cache : PreparationCache, optional
+        The cache with which ``prepared`` was made.
+    check : callable, optional
+        Called now and then; an exception that it raises (``Cancelled``) ends the work.
+
+    Yields
+    ------
+    EarlyAnswer
+        The results after each replication.
     """
     begin = time.perf_counter()
     options, count = (
