@@ -8,6 +8,7 @@ from nona.cli.commands.planning import PlanOptions
 from nona.cli.commands.scenarios import SimulateOptions
 from nona.cli.output import ProgressReport, emit
 from nona.cli.saved import save_item
+from nona.core.chrome_trace import trace_text
 from nona.core.errors import SimulationError
 from nona.core.output_files import check_places, write_job_table, write_text
 from nona.language.report.html import language_html
@@ -17,7 +18,6 @@ from nona.language.routers import ROUTERS
 from nona.language.workflows.engines import prepare_language
 from nona.language.workflows.plan import plan_language
 from nona.language.workflows.simulation import TRACED, language_outcome, simulate_language
-from nona.queries.report.timeline import trace_text
 from nona.queries.workflows.shipped import now_text
 from nona.scenario.lookup import Sources
 from nona.scenario.provenance import about_scenario

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -208,50 +208,3 @@ class SimulationOutcome(RunResult):
     off: Mapping[str, ErrorRange] = Field(default_factory=dict)
     cautions: tuple[str, ...] = ()
     placement: PlacementReport | None
-
-
-class TraceEvent(Document):
-    """One event; times in microseconds. What its phase does not need is ``None`` and not written.
-
-    ``ph`` is the phase: a slice, names (``M``), a counter, the begin and the end of an arrow.
-    """
-
-    ph: Literal["X", "M", "C", "s", "f"]
-    bp: Literal["e"] | None = None
-    name: str
-    cat: str | None = None
-    id: str | None = None
-    pid: int
-    tid: int | None = None
-    ts: float | None = None
-    dur: float | None = None
-    args: Mapping[str, str | int | float] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the event without what it does not need."""
-        return self.model_dump(mode="json", exclude_none=True)
-
-
-class TraceJobs(Document):
-    """The numbers of jobs of a scheduler in the trace, and of recorded ones."""
-
-    shown: int
-    recorded: int
-
-
-class TraceAbout(Document):
-    """The source of a trace; ``jobs`` is scheduler → number of its jobs in the trace."""
-
-    producer: str
-    scenario: str
-    jobs: Mapping[str, TraceJobs]
-    events_at_most: int
-    note: str
-
-
-class ChromeTrace(Document):
-    """All events, and where they come from."""
-
-    events: tuple[TraceEvent, ...] = Field(alias="traceEvents")
-    unit: Literal["ms"] = Field(alias="displayTimeUnit")
-    about: TraceAbout = Field(alias="otherData")

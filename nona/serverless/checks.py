@@ -12,7 +12,7 @@ import numpy as np
 
 from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.arrays import Floats
-from nona.queries.simulation.records import Check
+from nona.core.checks import Check
 from nona.serverless.occupation import check_memory, held_vgpus, leases, pieces_of
 from nona.serverless.records import (
     ContainerLives,

@@ -10,8 +10,8 @@ import numpy as np
 
 from nona.cluster.sharing.registry import SHARING_MODES
 from nona.core.arrays import Floats, Ints
+from nona.core.checks import Check
 from nona.core.statistics import mean_interval
-from nona.queries.simulation.records import Check
 from nona.serverless.records import (
     ContainerLives,
     ContainerPieces,

@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from nona.core.arrays import Floats
+from nona.core.checks import Check
 from nona.core.document import Document
 from nona.core.statistics import level_with, mean_interval, percentile, without_nan
-from nona.queries.simulation.records import Check
 from nona.training.records import TrainingRecords, spans_of
 from nona.training.results import ExtensionFindings, JctSummary, JobOutcome, RhoSummary, TrainingPolicyResult
 from nona.training.system import TrainingSystem

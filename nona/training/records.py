@@ -13,7 +13,7 @@ import numpy as np
 
 from nona.allocation.problem import Allocation
 from nona.core.arrays import Floats, Ints
-from nona.queries.simulation.records import Check
+from nona.core.checks import Check
 from nona.training.mechanism import AssignedRow, Ledger
 from nona.training.state import JobArrays
 from nona.training.system import TrainingSystem

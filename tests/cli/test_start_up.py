@@ -39,3 +39,17 @@ def test_a_command_imports_no_library_that_it_does_not_use(command, unused):
 def test_a_worker_of_the_app_imports_no_streamlit():
     program = "import sys, nona.app.tasks.process; sys.exit('streamlit' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_training_imports_nothing_that_places_or_simulates_queries():
+    program = (
+        "import sys\nfrom nona.cli.main import main\nmain(sys.argv[1:])\nprint(*sys.modules, file=sys.stderr)"
+    )
+    command = ["training", "simulate", "who_gets_the_v100", "--replications", "1"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command], capture_output=True, text=True, check=True
+    )
+    imported = done.stderr.split()
+    assert "nona.training.rounds" in imported
+    rooms = ("nona.queries.placement", "nona.queries.simulation", "nona.queries.schedulers")
+    assert [name for name in imported if name.startswith(rooms)] == []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nona.cluster.prices import breaks_after
+from nona.core.chrome_trace import ChromeTrace, Clock, TraceEvent, process_names, thread_name, trace_of
 from nona.core.document import UNKNOWN, Estimate
 from nona.core.tables import (
     COUNT,
@@ -42,8 +43,6 @@ from nona.language.results import (
     SizeCurve,
     TokenTimes,
 )
-from nona.queries.chart_data import ChromeTrace, TraceEvent
-from nona.queries.report.timeline import Clock, process_names, thread_name, trace_of
 
 if TYPE_CHECKING:
     import pandas as pd

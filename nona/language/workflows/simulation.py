@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from nona.core.arrays import Bools, Floats, Ints
+from nona.core.checks import Check, passed_and_failed
 from nona.core.document import Percentile, number
 from nona.core.experiments import do_nothing
 from nona.core.statistics import (
@@ -48,7 +49,6 @@ from nona.language.system import BLOCK_TOKENS, Engine, LanguageSystem, RequestCl
 from nona.language.workflows.engines import PreparedLanguage
 from nona.language.workflows.following import CoupledQueries
 from nona.queries.results import JobCounts, State
-from nona.queries.simulation.records import Check, checked
 from nona.queries.simulation.sizes import auto_warmup
 from nona.queries.simulation.steady_state import MATERIAL, SIGNIFICANT, growth_of, part_run
 from nona.scenario.lookup import Sources
@@ -100,7 +100,7 @@ def simulate_language(
         for name, result in results.items():
             own = _summary(prepared.system, runs[name][:1], measured[name][:1])
             results[name] = _with_range(result, own, ends[name], prepared.error)
-    passed, failed = checked({name: _checks(prepared.system, of) for name, of in runs.items()})
+    passed, failed = passed_and_failed({name: _checks(prepared.system, of) for name, of in runs.items()})
     facts = dict.fromkeys(line for of in prepared.facts for line in of.warnings)
     report = LanguageReport(
         engine="compiled",

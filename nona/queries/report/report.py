@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator
 
+from nona.core.checks import passed_and_failed
 from nona.core.document import ErrorRange, Figure
 from nona.queries import results as simulation
 from nona.queries.chart_data import LiveRun, SimulationOutcome
-from nona.queries.simulation.records import Records, checked
+from nona.queries.simulation.records import Records
 from nona.queries.simulation.steady_state import Warmup
 from nona.queries.simulation.summary import SchedulerSummary
 from nona.scenario.file import without_gone
@@ -31,7 +32,7 @@ def simulation_report(
     ``warmup`` and ``precision`` say how long the runs were and why, where that is known.
     """
     engines = sorted({engine for s in summaries.values() for engine in s.engine.split(", ")})
-    checks, failed = checked({name: s.checks for name, s in summaries.items()})
+    checks, failed = passed_and_failed({name: s.checks for name, s in summaries.items()})
     return simulation.SimulationReport(
         engine=", ".join(engines),
         seconds=seconds,

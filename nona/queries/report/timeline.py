@@ -1,63 +1,25 @@
-"""The timeline of a run in Chrome's trace-event format, which Perfetto opens.
-
-Source: Google, Trace Event Format: phases ``X`` (a slice), ``M`` (names), ``C`` (counters), ``s`` and
-``f`` (flows). Times are microseconds; here they are whole nanoseconds over 1000, so that slices that
-follow one another never overlap by a rounding.
-"""
+"""The timeline of a run of queries as a trace for Perfetto: links and servers, tasks, messages, waits."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
 
-from nona import __version__
-from nona.queries.chart_data import ChromeTrace, TraceAbout, TraceEvent, TraceJobs
+from nona.core.chrome_trace import (
+    Args,
+    ChromeTrace,
+    Clock,
+    Place,
+    TraceEvent,
+    TraceJobs,
+    counter,
+    process_names,
+    thread_name,
+    trace_of,
+)
 from nona.queries.simulation.records import MessageInterval, Records, TaskInterval, Timeline
 from nona.queries.system import System
 
-Args = Mapping[str, str | int | float]
-Place = tuple[int, int]
 Interval = TaskInterval | MessageInterval
-K = TypeVar("K")
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """Nanoseconds from the first event of the timeline, and events' microseconds."""
-
-    begin_s: float
-
-    def ns(self, time_s: float) -> int:
-        """Whole nanoseconds since the first event."""
-        return round((float(time_s) - self.begin_s) * 1e9)
-
-    def slice(
-        self, name: str, kind: str, place: Place, start_s: float, end_s: float, args: Args | None = None
-    ) -> TraceEvent:
-        """Return a slice on a thread of a process."""
-        (pid, tid), start = place, self.ns(start_s)
-        ts, dur = start / 1000, (self.ns(end_s) - start) / 1000
-        return TraceEvent(ph="X", name=name, cat=kind, pid=pid, tid=tid, ts=ts, dur=dur, args=args)
-
-    def arrow(
-        self, name: str, mark: str, begin: Place, span_s: tuple[float, float], end: Place, at_s: float
-    ) -> Iterator[TraceEvent]:
-        """Yield an arrow from the end of a slice, whose span is given, to the begin of another."""
-        # A nanosecond before its end a slice is still the one that the arrow leaves.
-        left, at = max(self.ns(span_s[0]), self.ns(span_s[1]) - 1) / 1000, self.ns(at_s) / 1000
-        yield TraceEvent(ph="s", name=name, cat="flow", id=mark, pid=begin[0], tid=begin[1], ts=left)
-        yield TraceEvent(ph="f", bp="e", name=name, cat="flow", id=mark, pid=end[0], tid=end[1], ts=at)
-
-    def lanes(self, spans: Iterable[tuple[K, float, float]]) -> Iterator[tuple[K, int]]:
-        """Give each span (key, from, to) the first thread that is free for it, from 1 on."""
-        free: list[int] = []
-        for key, start_s, end_s in spans:
-            start = self.ns(start_s)
-            lane = next((i for i, until in enumerate(free) if until <= start), len(free))
-            free[lane : lane + 1] = [self.ns(end_s)]
-            yield key, lane + 1
 
 
 def _executor_title(system: System, executor: int) -> str:
@@ -103,17 +65,6 @@ def _names(
         yield thread_name(place, "messages" if place[1] == 1 else f"messages, lane {place[1]}")
 
 
-def process_names(pid: int, title: str) -> Iterator[TraceEvent]:
-    """Events that name a process and put it in its place."""
-    yield TraceEvent(ph="M", name="process_name", pid=pid, tid=0, args={"name": title})
-    yield TraceEvent(ph="M", name="process_sort_index", pid=pid, tid=0, args={"sort_index": pid})
-
-
-def thread_name(place: Place, title: str) -> TraceEvent:
-    """Return an event that names a thread."""
-    return TraceEvent(ph="M", name="thread_name", pid=place[0], tid=place[1], args={"name": title})
-
-
 def _task(t: TaskInterval, place: Place, clock: Clock, system: System) -> TraceEvent:
     query = system.queries[t.query]
     args: Args = {"job": t.job, "model": query.name, "waited_ms": (t.start_s - t.ready_s) * 1e3}
@@ -145,7 +96,7 @@ def _waiting_tasks(
         own = changes.setdefault(places[t][0], [])
         own += [(clock.ns(t.ready_s), 1.0), (clock.ns(t.start_s), -1.0)]
     for pid, steps in sorted(changes.items()):
-        yield from _counter("tasks waiting", pid, "tasks", steps)
+        yield from counter("tasks waiting", pid, "tasks", steps)
 
 
 def _waiting_messages(
@@ -158,22 +109,8 @@ def _waiting_messages(
         nbytes = float(system.queries[m.query].tasks.tensor_bytes[m.tensor])
         count += [(request, 1.0), (start, -1.0)]
         size += [(request, nbytes), (start, -nbytes)]
-    yield from _counter("messages waiting", pid, "messages", count)
-    yield from _counter("bytes waiting", pid, "bytes", size)
-
-
-def _counter(name: str, pid: int, unit: str, steps: Sequence[tuple[int, float]]) -> Iterator[TraceEvent]:
-    """One event for each instant at which the level changes; waits of zero length are not shown."""
-    at: dict[int, float] = {}
-    for instant, change in steps:
-        at[instant] = at.get(instant, 0.0) + change
-    level, shown = 0.0, 0.0
-    for instant in sorted(at):
-        level += at[instant]
-        level = 0.0 if abs(level) < 1e-6 else level  # sums of large sizes do not cancel exactly
-        if level != shown:
-            shown = level
-            yield TraceEvent(ph="C", name=name, pid=pid, ts=instant / 1000, args={unit: level})
+    yield from counter("messages waiting", pid, "messages", count)
+    yield from counter("bytes waiting", pid, "bytes", size)
 
 
 def _flows(
@@ -240,22 +177,6 @@ def chrome_trace(
         jobs[name] = TraceJobs(shown=len(kept), recorded=len({t.job for t in timeline.tasks}))
     note = "First measured jobs of the first replication; background work is not recorded."
     return trace_of(events, jobs, scenario, most, note)
-
-
-def trace_of(
-    events: Iterable[TraceEvent], jobs: Mapping[str, TraceJobs], scenario: str, most: int, note: str
-) -> ChromeTrace:
-    """Return a trace of at most ``most`` events of the jobs of each scheduler or policy."""
-    made_by = f"Nona Planner {__version__}"
-    about = TraceAbout(producer=made_by, scenario=scenario, jobs=jobs, events_at_most=most, note=note)
-    return ChromeTrace(traceEvents=tuple(events), displayTimeUnit="ms", otherData=about)
-
-
-def trace_text(trace: ChromeTrace) -> str:
-    """Return the trace as JSON, one event per line."""
-    head = {"displayTimeUnit": trace.unit, "otherData": trace.about.to_json()}
-    lines = ",\n".join(json.dumps(e.to_json(), separators=(",", ":"), allow_nan=False) for e in trace.events)
-    return json.dumps(head)[:-1] + ', "traceEvents": [\n' + lines + "\n]}\n"
 
 
 def _fitting(

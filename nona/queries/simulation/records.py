@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import groupby
 from typing import Any, Literal
@@ -12,32 +12,12 @@ from typing import Any, Literal
 import numpy as np
 
 from nona.core.arrays import Floats, Ints
+from nona.core.checks import Check
 from nona.queries.simulation.collected import Collected, JobSums
 from nona.queries.system import System
 
 State = Literal["stable", "backlogged", "overloaded"]
 Decisions = Literal["machine code", "python"]  # what the decision function ran as
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One property that the run tested on itself; ``detail`` is one line for people."""
-
-    name: str
-    ok: bool
-    detail: str
-
-
-def checked(checks: Mapping[str, Iterable[Check]]) -> tuple[dict[str, bool], tuple[str, ...]]:
-    """Say of each check whether it held under every scheduler or policy, in a line each where not."""
-    passed: dict[str, bool] = {}
-    failed: dict[str, None] = {}
-    for name, rows in checks.items():
-        for check in rows:
-            passed[check.name] = passed.get(check.name, True) and check.ok
-            if not check.ok:
-                failed[f"{name}: {check.name}: {check.detail}"] = None
-    return passed, tuple(failed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nona.core.arrays import Floats, Ints
+from nona.core.checks import Check
 from nona.core.document import UNKNOWN, Estimate, Percentile
 from nona.core.errors import SimulationError
 from nona.core.statistics import (
@@ -51,7 +52,7 @@ from nona.queries.results import (
     SchedulerResult,
 )
 from nona.queries.simulation.collected import PARTS, JobSums, in_time, over_bound
-from nona.queries.simulation.records import Check, Records, State
+from nona.queries.simulation.records import Records, State
 from nona.queries.simulation.steady_state import over_runs
 
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nona.core.chrome_trace import trace_text
 from nona.core.output_files import write_job_table, write_text
 from nona.queries.chart_data import SimulationOutcome
 from nona.queries.report.report import job_table
-from nona.queries.report.timeline import chrome_trace, trace_text
+from nona.queries.report.timeline import chrome_trace
 from nona.queries.simulation.records import Records
 from nona.queries.workflows.preparation import PreparedSystem
 from nona.queries.workflows.simulation import SimulationResult

@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nona.queries.chart_data import ChromeTrace, TraceEvent, TraceJobs
-from nona.queries.report.timeline import Clock, Place, process_names, thread_name, trace_of
+from nona.core.chrome_trace import (
+    ChromeTrace,
+    Clock,
+    Place,
+    TraceEvent,
+    TraceJobs,
+    process_names,
+    thread_name,
+    trace_of,
+)
 from nona.serverless.metrics import call_cost, hits
 from nona.serverless.records import ServerlessRecords
 from nona.serverless.system import ServerlessSystem

@@ -13,11 +13,11 @@ import numpy as np
 from nona.cluster.hardware.mig import board
 from nona.cluster.sharing.pool import Invoker
 from nona.cluster.sharing.registry import SHARING_MODES
+from nona.core.checks import Check, passed_and_failed
+from nona.core.chrome_trace import trace_text
 from nona.core.options import Options
 from nona.core.output_files import write_job_table, write_text
 from nona.core.statistics import level_with
-from nona.queries.report.timeline import trace_text
-from nona.queries.simulation.records import Check, checked
 from nona.queries.simulation.sizes import auto_warmup
 from nona.queries.simulation.steady_state import mser
 from nona.queries.sweeps.numbers import with_value
@@ -228,7 +228,7 @@ def _setting(
 
 def report_of(result: ServerlessResult) -> ServerlessReport:
     """Return the report on a result."""
-    checks, failed = checked(result.checks)
+    checks, failed = passed_and_failed(result.checks)
     best = keeps_most(result.summaries)
     hits = {
         name: [measure(result.system, run).all.hit_rate for run in runs]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nona.core.arrays import Floats, Ints
+from nona.core.checks import Check
 from nona.core.errors import SimulationError
-from nona.queries.simulation.records import Check
 from nona.training.elastic.policy import compact
 from nona.training.elastic.results import ElasticJobOutcome, ElasticOutcome
 from nona.training.elastic.system import ElasticJob, ElasticSystem, NodeShares, size_of

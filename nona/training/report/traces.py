@@ -7,9 +7,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from nona.core.arrays import Floats, Ints
+from nona.core.chrome_trace import (
+    ChromeTrace,
+    Clock,
+    TraceEvent,
+    TraceJobs,
+    process_names,
+    thread_name,
+    trace_of,
+)
 from nona.core.document import About
-from nona.queries.chart_data import ChromeTrace, TraceEvent, TraceJobs
-from nona.queries.report.timeline import Clock, process_names, thread_name, trace_of
 from nona.training.elastic.records import ElasticRecords, TickRows, efficiency_of
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import ElasticRun

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nona.cluster.hardware.cluster import Network
+from nona.core.checks import passed_and_failed
 from nona.core.errors import ScenarioError, SimulationError
 from nona.core.options import Options
-from nona.queries.simulation.records import checked
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
 from nona.scenario.training import ElasticSpec, ProfilesSpec
@@ -157,7 +157,7 @@ def simulate_elastic_jobs(
     pieces = [PolicyRun(system, name, request.options.get(name, {})) for name in names]
     results = run_pieces(pieces, request.replications, workers=workers, on_progress=on_progress)
     runs = dict(zip(names, results, strict=True))
-    passed, failed = checked({n: [c for run in own for c in run.checks] for n, own in runs.items()})
+    passed, failed = passed_and_failed({n: [c for run in own for c in run.checks] for n, own in runs.items()})
     report = ElasticReport(
         policies={name: _pooled(own, published_mean(request, name)) for name, own in runs.items()},
         checks=passed,

@@ -14,12 +14,12 @@ from nona.allocation.problem import AllocationPolicy
 from nona.allocation.registry import get_policy
 from nona.cluster.prices import prices_of
 from nona.core.arrays import Floats
+from nona.core.checks import passed_and_failed
 from nona.core.document import About, Estimate
 from nona.core.errors import ScenarioError, SimulationError
 from nona.core.options import Options
 from nona.core.random_streams import RandomStreams
 from nona.core.statistics import mean_interval, paired_difference
-from nona.queries.simulation.records import checked
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario, ServerGroupSpec
 from nona.scenario.training import FailuresSpec, TrainingSpec
@@ -75,7 +75,7 @@ def simulate_training_scenario(
     chosen = chosen_policies(scenario, policies)
     run = RoundOptions(trace_rounds=trace_rounds)
     runs = run_policies(systems, chosen, run, ideal=ideal, workers=workers, on_progress=on_progress)
-    passed, failed = checked({n: [c for run in own for c in run.checks] for n, own in runs.items()})
+    passed, failed = passed_and_failed({n: [c for run in own for c in run.checks] for n, own in runs.items()})
     report = result_training.TrainingReport(
         policies={name: pooled_outcome([run.outcome for run in own]) for name, own in runs.items()},
         checks=passed,

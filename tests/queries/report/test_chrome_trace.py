@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import nona
-from nona.queries.chart_data import ChromeTrace
-from nona.queries.report.timeline import chrome_trace, trace_text
+from nona.core.chrome_trace import ChromeTrace, trace_text
+from nona.queries.report.timeline import chrome_trace
 from tests.core.filled import changed
 
 

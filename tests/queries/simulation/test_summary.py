@@ -12,11 +12,12 @@ from scipy.stats import t
 from simulation_cases import first_fit, make_system, query, task_graph, uniform
 from sizes import examples, first
 
+from nona.core.checks import Check
 from nona.core.document import UNKNOWN
 from nona.core.errors import SimulationError
 from nona.core.statistics import mean_interval, percentile
 from nona.queries.simulation.collected import PARTS, RELATIVE_ERROR, JobCollector, QuantileSketch, tally_of
-from nona.queries.simulation.records import Check, Records, pieces
+from nona.queries.simulation.records import Records, pieces
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.simulation.sizes import RunSize
 from nona.queries.simulation.steady_state import executors_reason, link_reason

@@ -14,6 +14,7 @@ from nona.app.widgets.downloads import Download, Files, file_stem, frame_files, 
 from nona.app.widgets.fields import acting, listed, one_of, plain
 from nona.app.widgets.policy_choice import pick_entries, policy_entries
 from nona.app.widgets.results import chart, show_finding, table
+from nona.core.chrome_trace import trace_text
 from nona.core.text import count_text
 from nona.language.report.figures import (
     cache_figure,
@@ -38,7 +39,6 @@ from nona.language.report.tables import (
 from nona.language.results import LanguageRun
 from nona.language.routers import ROUTERS
 from nona.language.system import BLOCK_TOKENS
-from nona.queries.report.timeline import trace_text
 from nona.scenario.schema import Scenario
 from nona.scenario.words import words
 

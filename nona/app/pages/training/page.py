@@ -14,7 +14,7 @@ from nona.app.session.state import AppState
 from nona.app.widgets.components import draw
 from nona.app.widgets.downloads import Download, Files, file_stem
 from nona.app.widgets.terms import guide_link, term
-from nona.queries.report.timeline import trace_text
+from nona.core.chrome_trace import trace_text
 from nona.training.report.traces import stays_trace
 from nona.training.results import TrainingLive, TrainingOutcome
 from nona.training.workflows.preparation import has_trace, job_trace
