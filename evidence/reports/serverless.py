@@ -62,8 +62,8 @@ def claim_text(data: ServerlessStudy) -> str:
         inside = [g for g in rows if g.inside(low, high)]
         ahead = [g for g in rows if g.least > MORE]
         lead = f"the slides' lead of {low:.0f} to {high:.0f} points over {join_words(others)}"
-        any_lead = f"esg leads by more than {MORE:g} points {_where(ahead)}"
-        sentences.append(f"{lead} appears {_where(inside)}; {any_lead}.")
+        any_lead = f"The lead of esg exceeds {MORE:g} points {_where(ahead)}"
+        sentences.append(f"{lead} appears {_where(inside)}. {any_lead}.")
     level = [g.vgpus_held for g in gaps(reports, SHARES[0]) if max(abs(g.least), abs(g.most)) <= MORE]
     if level:
         same = join_words(["esg", *SHARES[0]])
@@ -82,7 +82,7 @@ def _where(gaps: Sequence[Gap]) -> str:
     vgpus_held = [g.vgpus_held for g in gaps]
     ends = share_text(min(vgpus_held)), share_text(max(vgpus_held))
     use = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-    return f"where it holds {use} of the vGPUs"
+    return f"where esg holds {use} of the vGPUs"
 
 
 class _Lead(NamedTuple):

@@ -100,7 +100,7 @@ def test_the_sentence_on_use_follows_from_the_curves_and_is_in_the_report():
             leads = [100 * (esg.slo_hit_rate.mean - other.slo_hit_rate.mean) for other in rest]
             assert gap.inside(low, high) == all(low <= lead <= high for lead in leads)
         held = [gap.vgpus_held for gap in gaps(reports, others) if gap.inside(low, high)]
-        lead = sentence.split(f"lead of {low:.0f} to {high:.0f} points")[1].split("; esg leads")[0]
+        lead = sentence.split(f"lead of {low:.0f} to {high:.0f} points")[1].split(". The lead of esg")[0]
         where = f"{share_text(max(held))} of the vGPUs" if held else "at none of the loads tried"
         assert lead.endswith(where)
 

@@ -492,12 +492,13 @@ def language_trace(run: LanguageRun) -> ChromeTrace:
         for engine in sorted({step.engine for step in steps}):
             events.append(thread_name((pid, engine + 1), names[engine]))
         for step in steps:
-            events += _step(step, pid, names[step.engine])
+            events += _step_events(step, pid, names[step.engine])
     note = "Steps around the longest one of the first replication."
     return trace_of(events, {}, run.about.name, _MOST_EVENTS, note)
 
 
-def _step(step: EngineStep, pid: int, engine: str) -> Iterator[TraceEvent]:
+def _step_events(step: EngineStep, pid: int, engine: str) -> Iterator[TraceEvent]:
+    """Yield the step as a slice of its engine, then the two counters: KV tokens, waiting requests."""
     clock, place = Clock(0.0), (pid, step.engine + 1)
     kind = "prompts and tokens" if step.prefill and step.decodes else "prompts" if step.prefill else "tokens"
     sizes = {"prompt_tokens": step.prefill, "answers": step.decodes, "running": step.running}

@@ -76,11 +76,30 @@ def simulate_language(
     on_progress: OnProgress = do_nothing,
     queries: Callable[[Scenario, Sources], CoupledQueries] = CoupledQueries.prepare,
 ) -> LanguageResult:
-    """Simulate every router of the scenario, or those given, on the same requests.
+    """Simulate routers of language engines on the same requests.
 
-    The first ``steps`` of each engine are kept.
-    ``on_progress`` hears a router and the share of all that is done; what it raises ends the work. Queries
-    that requests follow run under the scenario's first scheduler; ``queries`` prepares them.
+    Parameters
+    ----------
+    prepared : PreparedLanguage
+        The scenario with its engines.
+    routers : sequence of str, optional
+        By default the scenario's routers.
+    steps : int, default 0
+        The number of first steps of each engine to keep.
+    on_progress : callable, optional
+        Gets the router and the share of the work done (0 to 1); an exception that it raises ends the work.
+    queries : callable, optional
+        Prepares the queries that requests follow; they run under the scenario's first scheduler.
+
+    Returns
+    -------
+    LanguageResult
+        The report, and the runs of each router.
+
+    Raises
+    ------
+    NonaError
+        If the scenario's queries cannot be prepared, or a router is not known.
     """
     begin = time.perf_counter()
     names = list(routers) or [entry.name for entry in prepared.scenario.routers]
@@ -502,7 +521,22 @@ _POINTS = 600  # requests of each router
 
 
 def language_outcome(scenario: Scenario, result: LanguageResult, made_at: str) -> LanguageRun:
-    """All displayed data; ``made_at`` is the date as text."""
+    """Return a simulation's report with the data of its charts.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario that was simulated.
+    result : LanguageResult
+        The result of :func:`simulate_language`.
+    made_at : str
+        The date, as text.
+
+    Returns
+    -------
+    LanguageRun
+        The report, and by router some steps and requests of the first replication.
+    """
     return LanguageRun(
         about=about_scenario(scenario, scenario, made_at),
         report=result.report,
@@ -535,7 +569,7 @@ def _steps(run: RouterReplication) -> tuple[EngineStep, ...]:
 
 
 def _points(run: RouterReplication) -> tuple[RequestPoint, ...]:
-    """Evenly taken from the measured requests."""
+    """Return up to ``_POINTS`` measured requests, evenly spaced in the order of arrival."""
     numbers = run.measured
     chosen = numbers[np.linspace(0, len(numbers) - 1, min(_POINTS, len(numbers))).astype(int)]
     columns = zip(

@@ -172,14 +172,36 @@ def simulate_serverless_scenario(
 ) -> ServerlessResult:
     """Run every policy in every replication; equal random numbers for all policies.
 
-    ``system``: what the scenario is prepared to, where that has been done already.
-    ``policies``: names, in place of the scenario's; options are those of the scenario's entry of that name.
-    ``calls``, ``replications``: in place of ``simulation.jobs`` and ``simulation.replications``.
-    ``workers``: processes; results do not depend on it.
-    ``snapshot_s``: as :class:`~nona.serverless.engine.options.PlatformRunOptions` has it.
-    ``on_progress``: may raise :class:`~nona.queries.simulation.run.Cancelled`.
+    Parameters
+    ----------
+    scenario : Scenario
+        A scenario with the part ``serverless``.
+    sources : Sources, optional
+        Where its files are; by default the shipped samples only.
+    system : ServerlessSystem, optional
+        The prepared scenario, if there is one already.
+    policies : sequence of str, optional
+        By default the scenario's policies. Options are those of the scenario's entry of that name.
+    calls, replications : int, optional
+        By default ``simulation.jobs`` and ``simulation.replications``.
+    workers : int, default 1
+        Processes; results do not depend on their number.
+    snapshot_s : float, optional
+        As in :class:`~nona.serverless.engine.options.PlatformRunOptions`.
+    oracle : bool, default True
+        Compute the oracle's bound too.
+    on_progress : callable, optional
+        Gets each :class:`ServerlessProgress`; it may raise ``Cancelled``.
 
-    Raises ``NonaError`` when the scenario is not serverless, or a policy or option is not known.
+    Returns
+    -------
+    ServerlessResult
+        Summary and records of each policy.
+
+    Raises
+    ------
+    NonaError
+        If the scenario is not serverless, or a policy or option is not known.
     """
     begin = time.perf_counter()
     system = prepare_serverless(scenario, sources) if system is None else system
@@ -291,9 +313,21 @@ def with_sharing(scenario: Scenario, mode: str) -> Scenario:
 
 
 def serverless_outcome(scenario: Scenario, result: ServerlessResult, date: str) -> ServerlessOutcome:
-    """All displayed data of a run; ``made`` is the date as text.
+    """Return a run's report with the data of its charts.
 
-    Calls and replications in its provenance are those that were run, which options may have set.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario that was simulated.
+    result : ServerlessResult
+        The result of :func:`simulate_serverless_scenario`.
+    date : str
+        The date, as text.
+
+    Returns
+    -------
+    ServerlessOutcome
+        The report, GPU layouts over time, and the provenance with the calls and replications of the run.
     """
     first = {name: runs[0] for name, runs in result.records.items()}
     system, setting = result.system, result.setting

@@ -148,8 +148,25 @@ def simulate_elastic_jobs(
 ) -> ElasticResult:
     """Run every policy; those that draw random numbers in several replications.
 
-    ``workers``: Processes; results do not depend on it.
-    ``on_progress``: hears each run; ``piece`` is the policy's place; may raise to stop all.
+    Parameters
+    ----------
+    request : ElasticRequest
+        Workload, policies, cluster and settings.
+    workers : int, default 1
+        Processes; results do not depend on their number.
+    on_progress : callable, optional
+        Gets each :class:`ElasticProgress`, whose ``piece`` is the policy's index. An exception that it raises
+        ends the work.
+
+    Returns
+    -------
+    ElasticResult
+        The report, the system, and the runs of each policy.
+
+    Raises
+    ------
+    NonaError
+        If a workload, policy or option is not known.
     """
     begin = time.perf_counter()
     names = _distinct(request.policies)

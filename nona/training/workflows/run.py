@@ -58,15 +58,34 @@ def simulate_training_scenario(
 ) -> TrainingResult:
     """Run every policy in every replication; all policies see the same jobs and random numbers.
 
-    ``policies``: Names, in place of the scenario's; options are those of the scenario's entry of that name.
-    ``replications``: in place of ``simulation.replications``.
-    ``workers``: Processes; results do not depend on it.
-    ``ideal``: whether the fluid bound is computed too.
-    ``trace_rounds``: rounds of the first replication whose priorities are kept.
-    ``on_progress``: hears each run's own share that is done; may raise
-        :class:`~nona.queries.simulation.run.Cancelled`.
+    Parameters
+    ----------
+    scenario : Scenario
+        A scenario with the part ``training``.
+    sources : Sources, optional
+        Where its files are; by default the shipped samples only.
+    policies : sequence of str, optional
+        By default the scenario's policies. Options are those of the scenario's entry of that name.
+    replications : int, optional
+        By default ``simulation.replications``.
+    workers : int, default 1
+        Processes; results do not depend on their number.
+    ideal : bool, default True
+        Compute the fluid bound too.
+    trace_rounds : int, optional
+        Rounds of the first replication whose priorities are kept.
+    on_progress : callable, optional
+        Gets the progress of each run; it may raise ``Cancelled``.
 
-    Raises ``NonaError`` when the scenario has no training part, or a policy or option is not known.
+    Returns
+    -------
+    TrainingResult
+        The report, the first replication's system, and the runs of each policy.
+
+    Raises
+    ------
+    NonaError
+        If the scenario has no training part, or a policy or option is not known.
     """
     begin = time.perf_counter()
     spec = training_part(scenario)
