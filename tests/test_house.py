@@ -53,7 +53,9 @@ def test_results_are_typed():
         *("nona/queries/placement/results.py", "nona/core/chrome_trace.py"),
     }
     untyped = re.compile(r"(?:dict|Mapping)\[str, Any\]")
-    shown = re.compile(r"/report|results\.py|chart_data\.py|nona/cli/|core/(figures|document|chrome_trace|text)\.py")
+    shown = re.compile(
+        r"/report|results\.py|chart_data\.py|nona/cli/|core/(figures|document|chrome_trace|text)\.py"
+    )
     modules = [p for p in SOURCES if shown.search(_name(p)) and not _name(p).startswith("nona/app/")]
     assert {_name(path) for path in modules if untyped.search(path.read_text(encoding="utf-8"))} == allowed
 
