@@ -20,8 +20,9 @@ from nona.deployment.files import GivenFile
 from nona.deployment.found import FoundEngine
 from nona.deployment.located import Tree
 from nona.language.models import language_models, read_config
+from nona.scenario.language import PREFIX_CACHE, UTILIZATION
 
-UTILIZATION, BLOCK = 0.92, 16
+BLOCK = 16
 MOST_COMMANDS = 100
 _SHORT = {
     "tp": "tensor-parallel-size",
@@ -216,7 +217,7 @@ def _utilization(name: str, left: dict[str, Option], take: Take, place: str, led
 def _caching(name: str, left: dict[str, Option], take: Take, place: str, ledger: Ledger) -> None:
     option, on = _switch(left, "enable-prefix-caching")
     if option is None:
-        ledger.assume(f"{name}: prefix_cache, vLLM's default", "share", place)
+        ledger.assume(f"{name}: prefix_cache, vLLM's default", PREFIX_CACHE, place)
     shared = "share" if on else "off"
     take("prefix_cache", shared, shared, option.place if option else place)
     option, on = _switch(left, "enable-chunked-prefill")

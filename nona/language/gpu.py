@@ -9,7 +9,8 @@ of data centres, up to 1.45 times on the RTX 4090.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from nona.cluster.hardware.device import Device, Precision, devices
@@ -147,30 +148,65 @@ def _law(model: LanguageModel, kind: ExecutorClass, tp: int, of: NumberWidths) -
     )  # fmt: skip
 
 
-_GRAPHS_BYTES = 1e9
-"""CUDA graphs and what the engine and its libraries hold; recollected, as a GPU with 24 GB showed."""
+SAMPLER_BYTES = 38
+"""Of each logit where top-k and top-p sort it: the logit 2, its copy in fp32 4, sorted values 4 and their
+places 8, the sort's own places 8 and buffers 12. vLLM profiles so from 0.8 on; FlashInfer's sampler (pull
+request 40376) needs about 14, but then the estimate of CUDA graphs is larger."""
+GRAPH_BYTES = 6.5 * 2**20
+"""Of each CUDA graph, as vLLM 0.22 and 0.24 estimate it (0.37 GiB for 54 graphs, 0.53 for 86)."""
+LIBRARY_BYTES = 0.1 * 2**30
+"""What the engine's libraries take outside PyTorch; vLLM's logs on one GPU say 0.02 to 0.2 GiB."""
+_CAPTURED = (1, 2, 4, *range(8, 256, 8), *range(256, 513, 16))
 _LARGE_BYTES = 70 * 2**30
+
+
+def visible_bytes(device: Device) -> float:
+    """Return the memory that CUDA reports, where it is known, else the data sheet's.
+
+    >>> round(visible_bytes(devices()["a10g"]) / 2**30, 2), visible_bytes(devices()["a40"])
+    (22.06, 48000000000.0)
+    """
+    if device == devices().get(device.name):
+        for row in shipped_table("nona.language", "data/memory.csv"):
+            if row["gpu"] == device.name:
+                return float(row["gib"]) * 2**30
+    return device.memory_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySplit:
-    """Bytes of one GPU: ``usable`` is the engine's share, ``kv`` what is left for blocks of ``kv_block``."""
+    """Bytes of one GPU: ``usable`` is the engine's share of ``memory``, ``kv`` what is left for its blocks.
 
+    ``activations`` of the largest step, CUDA ``graphs``, ``libraries`` outside PyTorch; ``kv_block`` is of a
+    block.
+    """
+
+    memory: float
     usable: float
     weights: float
     activations: float
     graphs: float
+    libraries: float
     kv_block: float
+
+    @property
+    def beside_kv(self) -> float:
+        """Bytes that are taken before the KV cache."""
+        return self.weights + self.activations + self.graphs + self.libraries
 
     @property
     def kv(self) -> float:
         """Bytes for the KV cache, below 0 where the model does not fit."""
-        return self.usable - self.weights - self.activations - self.graphs
+        return self.usable - self.beside_kv
 
     @property
     def blocks(self) -> int:
         """Blocks of the KV cache that fit into the memory left for it."""
         return max(0, int(self.kv // self.kv_block))
+
+    def at(self, share: float) -> MemorySplit:
+        """Return the split with another share of the memory."""
+        return replace(self, usable=self.memory * share)
 
 
 def memory_split(
@@ -182,21 +218,23 @@ def memory_split(
     budget: int,
     sequences: int,
 ) -> MemorySplit:
-    """Return how a GPU's memory is divided, one of ``tp`` that run the model together.
+    """Return how a GPU's memory is divided, one of ``tp`` that run the model together, as vLLM profiles it.
 
-    Activations are those of a step of ``budget`` tokens, which keep a layer's input, attention and
-    feed-forward, and of the logits of ``sequences`` answers. ``memory_bytes`` is what its data sheet says;
-    many cards have up to 7 % more, so the blocks are a careful estimate.
+    A step of ``budget`` tokens keeps two states of a layer and its feed-forward; then ``sequences`` tokens
+    are sampled. The larger of both is the peak. CUDA graphs are inside the share, as from vLLM 0.21 on.
     """
     heads = max(model.kv_heads, tp) / tp  # where there are fewer than GPUs, each GPU holds one
     kv_token = 2 * model.kv_layers * heads * model.head_dim * of.kv
-    layer = 4 * model.hidden + (model.heads * model.head_dim + 2 * model.ff * max(model.active, 1)) / tp
-    logits = min(sequences, budget) * model.vocabulary * 4
+    layer = 2 * model.hidden + 3 * model.ff * max(model.active, 1) / tp
+    sampled = min(sequences, budget)
+    graphs = sum((size <= 2 * sequences) + (size <= sequences) for size in _CAPTURED)
     return MemorySplit(
+        memory=memory_bytes,
         usable=memory_bytes * utilization,
         weights=weight_bytes(model, of) / tp,
-        activations=budget * layer * max(of.others, 2) + logits,
-        graphs=_GRAPHS_BYTES,
+        activations=max(budget * layer * max(of.others, 2), sampled * model.vocabulary * SAMPLER_BYTES),
+        graphs=graphs * GRAPH_BYTES,
+        libraries=LIBRARY_BYTES,
         kv_block=kv_token * BLOCK_TOKENS,
     )
 
@@ -219,6 +257,18 @@ def requests_that_fit(blocks: int, tokens: int) -> int:
     22
     """
     return blocks // -(-tokens // BLOCK_TOKENS)
+
+
+def share_for(split: MemorySplit, requests: int, tokens: int) -> float:
+    """Return the least share of the memory with which so many requests of so many tokens fit.
+
+    It inverts :func:`requests_that_fit`. Above 1: they do not fit at all.
+    """
+    needed = requests * -(-tokens // BLOCK_TOKENS)
+    share = (split.beside_kv + needed * split.kv_block) / split.memory
+    while split.at(share).blocks < needed:  # by rounding
+        share = math.nextafter(share, math.inf)
+    return share
 
 
 def vllm_defaults(device: Device) -> tuple[int, int]:

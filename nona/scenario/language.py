@@ -19,6 +19,11 @@ from nona.scenario.gate import Place
 from nona.scenario.rows import ArrivalsSpec
 from nona.scenario.values import Name, PositiveSeconds, Rate, ScenarioPart, Seconds, Share, field, named_entry
 
+UTILIZATION = 0.92
+"""Share of a GPU's memory that vLLM takes, CUDA graphs included: vllm/config/cache.py, from 0.21 on (pull
+request 38284); before, 0.9 without them."""
+PREFIX_CACHE: Literal["off", "share"] = "share"
+"""enable_prefix_caching is on in vllm/config/cache.py since the V1 engine became the usual one, vLLM 0.8."""
 ROUTERS = ("round-robin", "least-requests", "least-kv", "prefix-affinity", "kv-live")
 MOST_TOKENS = 1_000_000
 Tokens = Annotated[int, Field(ge=1, le=MOST_TOKENS)]
@@ -291,7 +296,7 @@ class EngineSpec(ScenarioPart):
         when=("role", ["prefill"]),
     )
     prefix_cache: PrefixCache = field(
-        "off",
+        PREFIX_CACHE,
         "Prefix cache",
         "Blocks of equal prefixes are kept and used again.",
         choices={"off": "off", "share": "shared"},
@@ -303,7 +308,9 @@ class EngineSpec(ScenarioPart):
         choices={False: "no", True: "yes"},
     )
     utilization: Annotated[Share, Field(gt=0, le=1)] = field(
-        0.9, "Memory used", "Share of each GPU's memory that the engine takes, where blocks are automatic."
+        UTILIZATION,
+        "Memory used",
+        "Share of each GPU's memory that the engine takes, CUDA graphs included, where blocks are automatic.",
     )
     kv: Literal["auto", "fp8"] = field(
         "auto",

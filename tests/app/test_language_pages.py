@@ -8,6 +8,8 @@ from nona.app.layout.job_panel import start
 from nona.app.pages.scenario.language import CLOSED, OPEN, prepared_language
 from nona.core.tables import share_text
 from nona.language.formula import predict
+from nona.language.gpu import requests_that_fit, share_for
+from nona.language.report.memory import shown_share
 from nona.language.workflows.engines import prepare_language
 from nona.language.workflows.simulation import STEPS, TRACED, _steps, simulate_language
 from nona.scenario.sample_files import shipped_scenario
@@ -157,6 +159,23 @@ def test_the_measured_run_of_vllm_is_met_and_the_formula_does_not_ask_how_long_a
     assert not at.error
     assert measured_finding(run) in said(at.markdown)
     assert "one workstation card" in said(at.info)
+
+
+def test_the_share_that_some_requests_need_is_said_and_taken(open_page):
+    at = open_demo(open_page, "prefill_stalls_decode")
+    go(at, "scenario")
+    state = state_of(at)
+    named(at.number_input, "Requests at once").set_value(60).run()
+    named(at.number_input, "Tokens of each").set_value(5000).run()
+    memory = prepared_language(state).facts[0].memory
+    share = shown_share(share_for(memory, 60, 5000))
+    assert f"60 requests of 5,000 tokens at once need {share:g} of the memory" in said(at.caption)
+    at.button(key=f"take-share-{state.revision}-0").click().run()
+    assert state.scenario.cluster.servers[0].engine.utilization == share
+    assert requests_that_fit(prepared_language(state).system.engines[0].blocks, 5000) == 60
+    named(at.number_input, "Tokens of each").set_value(900_000).run()
+    assert "more than there is" in said(at.caption)
+    assert not [b for b in at.button if b.label.startswith("Use ")]
 
 
 def test_the_steps_on_the_page_are_those_around_the_longest():

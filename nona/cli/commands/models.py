@@ -24,9 +24,10 @@ from nona.cli.declared import (
     option,
     options,
 )
-from nona.cli.parameters import WholeNumber, sizes
+from nona.cli.parameters import ShareParameter, WholeNumber, sizes
 
 if TYPE_CHECKING:
+    from nona.language.gpu import KvPrecision
     from nona.models.cost.options import CostPrecision
 
 
@@ -43,7 +44,11 @@ class ModelOptions:
     json: bool = JSON
 
 
-@command("inspect", "show operators, work, time and parallelism of a model", "nona.cli.models:inspect")
+@command(
+    "inspect",
+    "show operators, work, time and parallelism of a model, or the memory of a language model's engine",
+    "nona.cli.models:inspect",
+)
 class InspectOptions(ModelOptions):
     """``nona inspect``."""
 
@@ -53,6 +58,29 @@ class InspectOptions(ModelOptions):
         default=(),
         whole=True,
         metavar="SIZES",
+    )
+    tokens: int | None = option(
+        "of a language model: tokens of a request, prompt and answer; how many fit is said (default 2048)",
+        WholeNumber(min=1, max=1_000_000),
+        default=None,
+    )
+    requests: int | None = option(
+        "of a language model: so many at once; says which share of the memory they need",
+        WholeNumber(min=1, max=1_000_000),
+        default=None,
+    )
+    tp: int = option(
+        "of a language model: GPUs that run one copy together", WholeNumber(min=1, max=64), default=1
+    )
+    share: float | None = option(
+        "of a language model: share of each GPU's memory that its engine takes (default 0.92)",
+        ShareParameter(),
+        default=None,
+    )
+    kv: KvPrecision = option(
+        "of a language model: width of keys and values, auto or fp8",
+        click.Choice(("auto", "fp8")),
+        default="auto",
     )
 
 

@@ -167,8 +167,9 @@ def sizes_finding(curves: Sequence[SizeCurve]) -> str:
 def memory_figure(split: MemorySplit) -> go.Figure:
     """Return the memory of one GPU that an engine takes, as one bar: weights, activations, graphs, KV."""
     chart = figure(130)
-    parts = ("weights", split.weights), ("activations", split.activations), ("graphs", split.graphs)
-    for number, (name, size) in enumerate((*parts, ("KV cache", max(0.0, split.kv)))):
+    parts = ("weights", split.weights), ("activations", split.activations)
+    rest = ("graphs", split.graphs + split.libraries), ("KV cache", max(0.0, split.kv))
+    for number, (name, size) in enumerate((*parts, *rest)):
         add_bars(chart, name, [""], [size / 1e9], PALETTE[number], f"{name}: {format_size(size)}")
     chart.update_layout(barmode="stack", bargap=0.2)
     chart.update_xaxes(title="memory of one GPU, GB", range=[0, split.usable / 1e9])

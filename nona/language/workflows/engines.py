@@ -23,6 +23,7 @@ from nona.language.gpu import (
     memory_split,
     smallest_tp,
     step_times,
+    visible_bytes,
     vllm_defaults,
     widths,
 )
@@ -330,7 +331,7 @@ def _facts(scenario: Scenario, number: int, model: LanguageModel) -> EngineFacts
         steps = step_times(model, make_executor_class(device), spec.tp, of)
     else:
         steps = KnownSteps(StepTimes(**dict(spec.steps)), "given", 0.0, "the scenario")
-    args = (spec.tp, of, budget, sequences)
+    memory = visible_bytes(device)
     return EngineFacts(
         group=number,
         gpu=group.gpu,
@@ -339,8 +340,8 @@ def _facts(scenario: Scenario, number: int, model: LanguageModel) -> EngineFacts
         budget=budget,
         sequences=sequences,
         steps=steps,
-        memory=memory_split(model, device.memory_bytes, spec.utilization, *args),
-        least_tp=smallest_tp(model, device.memory_bytes, spec.utilization, of, budget),
+        memory=memory_split(model, memory, spec.utilization, spec.tp, of, budget, sequences),
+        least_tp=smallest_tp(model, memory, spec.utilization, of, budget),
     )
 
 

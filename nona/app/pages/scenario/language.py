@@ -25,9 +25,10 @@ from nona.core.tables import share_text
 from nona.core.text import count_text
 from nona.core.units import format_size, format_time
 from nona.language.formula import predict
-from nona.language.gpu import requests_that_fit
+from nona.language.gpu import requests_that_fit, share_for
 from nona.language.models import language_models, read_config
 from nona.language.report.figures import lengths_figure, memory_figure
+from nona.language.report.memory import needed_text, shown_share
 from nona.language.traces import read_tokens
 from nona.language.workflows.engines import EngineFacts, PreparedLanguage, prepare_language
 from nona.scenario.file import scenario_from_mapping
@@ -82,10 +83,10 @@ def engine_editor(state: AppState, index: int) -> None:
         return
     here = [k for k, facts in enumerate(prepared.facts) if facts.group == index]
     if here:
-        _consequences(prepared, here[0])
+        _consequences(state, prepared, here[0])
 
 
-def _consequences(prepared: PreparedLanguage, number: int) -> None:
+def _consequences(state: AppState, prepared: PreparedLanguage, number: int) -> None:
     facts, engine = prepared.facts[number], prepared.system.engines[number]
     with st.grid(2, min_column_width=300, vertical_alignment="center"):
         alt = "Memory of one GPU of the engine: weights, activations, graphs, KV cache"
@@ -96,19 +97,52 @@ def _consequences(prepared: PreparedLanguage, number: int) -> None:
             st.caption(
                 f"{engine.blocks:,} blocks, {engine.budget:,} tokens a step, {engine.sequences:,} requests."
             )
+    _share_asked(state, prepared, number)
     for line in facts.warnings:
         st.warning(plain(line), icon=":material/info:")
 
 
+def _share_asked(state: AppState, prepared: PreparedLanguage, number: int) -> None:
+    """Ask which share of the memory so many requests at once need, and offer to take it."""
+    facts, (first, *_) = prepared.facts[number], [*_tokens_of(prepared, number).values(), 2048]
+    key, place = f"{state.revision}-{facts.group}", ("cluster", "servers", facts.group, "engine")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        hint = "So many users have one request each in the cache at the same time."
+        requests = st.number_input(
+            "Requests at once", 1, 100_000, 20, key=f"held-{key}", width=150, help=hint
+        )
+        hint = "Of each of these requests, prompt and answer together."
+        tokens = st.number_input(
+            "Tokens of each", 1, 1_000_000, first, key=f"long-{key}", width=150, help=hint
+        )
+        share = shown_share(share_for(facts.memory, requests, tokens))
+        if share <= 1 and state.value((*place, "blocks")) == "auto":
+            hint = "Sets Memory used of this engine to the share that these requests need."
+            button(f"Use {share:g}", f"take-share-{key}", _take_share, state, place, share, hint=hint)
+    st.caption(plain(needed_text(share, requests, tokens)))
+
+
+def _take_share(state: AppState, place: tuple[str | int, ...], share: float) -> None:
+    state.change((*place, "utilization"), share)
+
+
 def _fits(prepared: PreparedLanguage, number: int) -> str:
-    engine = prepared.system.engines[number]
-    counts = []
-    for row in prepared.system.rows:
-        if row.model == engine.model:
-            tokens = round(float(row.lengths.tokens.sum(axis=1).mean()))
-            fitting = requests_that_fit(engine.blocks, tokens)
-            counts.append(f"{count_text(fitting, 'request')} of {row.name} ({tokens:,} tokens each)")
+    blocks = prepared.system.engines[number].blocks
+    counts = [
+        f"{count_text(requests_that_fit(blocks, tokens), 'request')} of {name} ({tokens:,} tokens each)"
+        for name, tokens in _tokens_of(prepared, number).items()
+    ]
     return f"Its cache holds at once {' or '.join(counts)}." if counts else "No row uses its model."
+
+
+def _tokens_of(prepared: PreparedLanguage, number: int) -> dict[str, int]:
+    """Return the mean tokens of a request of each row that asks the engine's model, prompt and answer."""
+    model = prepared.system.engines[number].model
+    return {
+        row.name: round(float(row.lengths.tokens.sum(axis=1).mean()))
+        for row in prepared.system.rows
+        if row.model == model
+    }
 
 
 def _steps_text(facts: EngineFacts) -> str:
