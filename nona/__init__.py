@@ -11,7 +11,7 @@ True
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as `typing` has it, whose import takes a while in which nobody hears a signal
+TYPE_CHECKING = False  # as `typing` has it, whose import takes a while in which no signal is handled
 if TYPE_CHECKING:
     from pathlib import Path
 

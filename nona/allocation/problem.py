@@ -117,8 +117,8 @@ class AllocationPolicy(Strategy):
     ``heterogeneous``: whether it knows that types differ; its rounds then look at types in a fixed order.
     ``space_sharing``: whether it can put two jobs on the same GPUs (option ``space_sharing``).
     ``needs_share``: whether rounds leave GPUs idle rather than give them to a job without a share.
-    ``needs_steps``: whose remaining steps it looks at (NaN where nobody stated them). ``needs_prices``:
-    whether it looks at prices.
+    ``needs_steps``: the jobs whose remaining steps it uses (NaN where they are unknown). ``needs_prices``:
+    whether it uses prices.
     """
 
     build: Callable[[Mapping[str, Any]], Allocator]

@@ -177,7 +177,7 @@ def _searched(
     write: Callable[[PlanReport], None],
     further: bool = True,
 ) -> None:
-    """Search and write what was found. Whoever interrupts gets what is known so far."""
+    """Search and write the report. After an interrupt, write the report so far."""
     line = ProgressReport(quiet=arguments.json)
     last: list[PlanReport] = []
 

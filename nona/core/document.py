@@ -109,7 +109,7 @@ class Estimate(Document):
 
 
 class ErrorRange(Document):
-    """The range of a mean time (seconds) if modelled task times are off as they usually are.
+    """The range of a mean time (seconds) if modelled task times are wrong by the usual error.
 
     ``high_s`` is ``None`` where the cluster is overloaded then; see :mod:`nona.models.times_report`.
     """

@@ -43,7 +43,7 @@ class DeploymentError(NonaError):
 
 
 class StoreError(NonaError):
-    """The data base of saved items cannot be used, or an item cannot be saved, found or read."""
+    """The database of saved items cannot be used, or an item cannot be saved, found or read."""
 
 
 class JobError(NonaError):

@@ -60,7 +60,7 @@ OnEnd = Callable[[Key, R], None]
 
 
 class Pool(Protocol[P, R]):
-    """Runs keys of a work. It may be used again, and is closed by whoever made it."""
+    """Runs keys of a work. It may be used again; its creator closes it."""
 
     def run(
         self,

@@ -4,8 +4,8 @@ The limits are ours: far above any network, trace or table in use, low enough th
 cannot exhaust the machine that reads it. What a model graph may hold is in :mod:`nona.models.graph.text`,
 what a scenario may hold in :mod:`nona.scenario.gate`.
 
-Whoever made an archive may want to do harm: what its directory says is bounded before a member is read, names
-are plain, and no more bytes are unpacked than it says. Equal content gives equal bytes.
+An archive may be hostile: the sizes in its directory are bounded before a member is read, names are plain,
+and no more bytes are unpacked than the directory says. Equal content gives equal bytes.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class CsvFile:
     ``refuse``: makes the exception from a message of one line.
     ``most_rows``: how many rows are taken, the header among them.
     ``strict``: True if quotes must be closed and stand alone.
-    ``within_s``: seconds of processor time in which whoever asks must have taken all rows.
+    ``within_s``: seconds of processor time in which the caller must have taken all rows.
 
     >>> list(CsvFile(b"a,b\n\n1,2\n", "Table", ValueError).numbered_rows())
     [(1, ['a', 'b']), (3, ['1', '2'])]

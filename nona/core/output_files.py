@@ -52,7 +52,7 @@ another.
 def _check(path: Path) -> None:
     """Open the same file as :func:`_replaced`, and leave nothing behind.
 
-    A device or a pipe is not opened: a pipe that nobody reads yet would wait for its reader.
+    A device or a pipe is not opened: a pipe without a reader yet would wait for one.
     """
     if not path.parent.is_dir():
         raise ReportError(f"File {str(path)!r}: its folder does not exist; create it or choose another.")

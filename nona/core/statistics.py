@@ -292,7 +292,7 @@ FEWEST_VALUES = 4  # values; fewer say nothing about their own correlation
 def batch_size(n: int) -> int:
     """Values per batch: a twentieth of the run, at least 2.
 
-    Batches must be much longer than the correlation, which nobody knows; so they are made as long
+    Batches must be much longer than the correlation, which is not known; so they are made as long
     as they can be while the degrees of freedom still matter little: beyond 30 batches an interval
     gains hardly any width, below 10 it loses much. √n, the other common choice, gives many short
     batches, and intervals that are too narrow when queues are long.

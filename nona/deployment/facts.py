@@ -29,7 +29,7 @@ class Fact(Document):
     what
         Of what it is, in words.
     value
-        As a scenario would write it, with its unit; ``None`` where nobody said it yet.
+        As a scenario would write it, with its unit; ``None`` where it is not known yet.
     place
         File and line.
     key
@@ -118,7 +118,7 @@ class Ledger:
     def ask(
         self, key: str, what: str, place: str, kind: Kind = "text", hint: float | str | None = None
     ) -> float | str | None:
-        """Return the answer; ``None``, and the question is noted, where nobody gave one.
+        """Return the answer; ``None``, and the question is noted, where there is none.
 
         ``hint`` is what to answer most likely.
         """
@@ -141,7 +141,7 @@ class Ledger:
     def facts(self) -> Facts:
         """Return all facts; rates are asked first, as a row that is left out asks nothing else.
 
-        Raises ``DeploymentError`` for an answer to a question that nobody asks.
+        Raises ``DeploymentError`` for an answer to a question that is not asked.
         """
         known = sorted(self._keys)
         for key in self.answers:

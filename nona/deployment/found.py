@@ -75,7 +75,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """A tensor that one stage hands to another; ``size_bytes`` is ``None`` where nobody knows.
+    """A tensor that one stage hands to another; ``size_bytes`` is ``None`` where it is unknown.
 
     ``own``: its name in the model that makes it.
     """

@@ -114,7 +114,7 @@ class _Paths:
         return ways
 
     def _passed(self, name: str, i: int, condition: str) -> float | None:
-        """Return the share of queries that go on at a step; shares of a Switch are of all that come to it."""
+        """Return the share of queries that continue at a step; shares of a Switch are of all its queries."""
         node = self._tree.text("spec", "nodes", name, "steps", i, "nodeName")
         if not condition or (node and self._tree.text("spec", "nodes", node, "routerType") == "Switch"):
             return 1.0

@@ -76,7 +76,7 @@ def _value(text: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two scrapes; ``seconds`` between them are ``None`` where nobody says it."""
+    """Two scrapes; ``seconds`` between them are ``None`` where they are unknown."""
 
     name: str
     before: Sequence[Sample]

@@ -86,7 +86,7 @@ def advance(s: EngineState) -> int:
 
 
 def later(s: EngineState, time_s: float, kind: int, r: int) -> None:
-    """Something will happen to a request."""
+    """Schedule an event of ``kind`` for request ``r`` at ``time_s``."""
     c = s.clock[0]
     push(s.events, c.events, time_s, (kind << KIND_BIT) + r, r)
     c.events += 1

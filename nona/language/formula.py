@@ -39,7 +39,7 @@ FEWEST = 100  # requests of a trace
 
 
 def predict(system: LanguageSystem, number: int) -> EngineLoad | None:
-    """Predict engine ``number`` when requests are dealt out evenly; ``None`` where the form does not hold.
+    """Predict engine ``number`` when requests are split evenly; ``None`` where the formula does not hold.
 
     It holds for open rows on engines of the order ``vllm`` that compute prompts and tokens, without experts;
     a trace of fewer than 100 requests has no rate to speak of.

@@ -81,7 +81,7 @@ class RequestTimes(NamedTuple):
 
     @classmethod
     def unknown(cls, requests: int) -> RequestTimes:
-        """Nothing has happened."""
+        """Return the times of ``requests`` requests that have not arrived: ``nan``, −1 and 0."""
         arrival_s, first_s, end_s = np.full((3, requests), math.nan)
         rank, engine, decoder = np.full((3, requests), -1, dtype=np.int64)
         preemptions = np.zeros(requests, dtype=np.int64)
@@ -115,7 +115,7 @@ class Sums(NamedTuple):
 
     @classmethod
     def zero(cls, engines: int, rows: int) -> Sums:
-        """Nothing has happened."""
+        """Return sums that are all 0."""
         both, bins = (engines, rows), BINS_AN_OCTAVE * OCTAVES
         kv_area, gap_s = np.zeros((2, *both))
         kv_most, made = np.zeros((2, *both), dtype=np.int64)

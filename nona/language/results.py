@@ -260,7 +260,7 @@ class LanguagePlan(Document):
 
 
 class LanguagePlanned(RunResult):
-    """A plan for language models with its provenance; ``ended_early_s``: when somebody cancelled it."""
+    """A plan for language models with its provenance; ``ended_early_s``: when it was cancelled (s)."""
 
     plan: LanguagePlan
     ended_early_s: Figure = Optional

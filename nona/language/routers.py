@@ -74,8 +74,8 @@ class RouterState(NamedTuple):
 
     By engine: ``requests`` that were sent there, ``queued`` tokens of prompts still to compute, ``free`` of
     its ``blocks``, ``coming`` ones of KV on its way there, ``sent_s``: how long the KV that is sent now would
-    be on its way, ``most`` blocks of one request, ``rates`` (E, 4): a, b, g, c of its steps. ``turns`` counts
-    what round-robin has dealt out, by list of engines; ``home`` holds the engine that got the last request
+    be on its way, ``most`` blocks of one request, ``rates`` (E, 4): a, b, g, c of its steps. ``turns``
+    counts the requests of round-robin by list of engines; ``home`` holds the engine that got the last request
     with a prefix, by prefix (−1: none).
     """
 

@@ -28,7 +28,7 @@ def simulate_once(
     window: MeasuredWindow,
     on_progress: OnProgress | None = None,
 ) -> RouterReplication:
-    """Simulate until the measured requests are complete; ``on_progress`` hears the share that has arrived."""
+    """Simulate until the measured requests are complete; ``on_progress`` gets the share that has arrived."""
     state, background = state_of(system, requests, router, window), _Background(system, window.replication)
     advance, clock = _machine_for(state), state.clock
     while (code := advance(state)) != engine.DONE:

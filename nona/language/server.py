@@ -246,7 +246,7 @@ def _retract(s: EngineState, e: int) -> None:
 
 
 def _whole_batch(s: EngineState, e: int) -> None:
-    """Nobody joins before all of the batch are complete."""
+    """Start a new batch only when the engine runs no request."""
     x = s.engines[e]
     if x.runs == 0:
         while _may_start(s, e):
@@ -306,7 +306,7 @@ def _preempt(s: EngineState, e: int, place: int) -> None:
 
 
 def leave(s: EngineState, e: int, place: int) -> None:
-    """Whoever runs at the place runs no longer; it holds its blocks until these are released."""
+    """End the request that runs at ``place``; it holds its blocks until these are released."""
     x, q = s.engines[e], runner(s, e, place)
     if not decoding(q):
         s.router.queued[e] -= left_of(q)

@@ -139,7 +139,7 @@ def _prefixes(chains: Sequence[Sequence[int]], inputs: Ints) -> Ints:
         if most > 0:
             prefix[i] = block, min(-depth * HASH_TOKENS, int(inputs[i]))
     _, group, takers = np.unique(prefix[:, 0], return_inverse=True, return_counts=True)
-    prefix[takers[group] == 1] = -1, 0  # nobody shares it
+    prefix[takers[group] == 1] = -1, 0  # no other request shares it
     shared = prefix[:, 0] >= 0
     prefix[shared, 0] = np.unique(prefix[shared, 0], return_inverse=True)[1]
     return prefix

@@ -134,7 +134,7 @@ def _price(report: HoldsReport) -> str:
 
 
 def holds_note(report: HoldsReport) -> str:
-    """Return the evidence: how sure the verdict is, and what the intervals are."""
+    """Return the evidence: the confidence of the verdict, the number of runs, the intervals."""
     option = report.option
     sure = f"{100 * report.confidence:.4g} % confidence"
     runs = f"after {option.replications} runs" if option.replications else "by bounds, before any run"

@@ -297,7 +297,7 @@ class PlanReport(Document):
 class PlanOutcome(RunResult):
     """A plan as it is shown, exported and saved: its report, its provenance, the models of its workload.
 
-    ``ended_early_s``: when somebody cancelled the search.
+    ``ended_early_s``: seconds after which the search was cancelled.
     """
 
     report: PlanReport
@@ -345,7 +345,7 @@ class HoldsReport(Document):
 
 
 class HoldsOutcome(RunResult):
-    """The same with its provenance; ``ended_early_s``: when somebody cancelled it."""
+    """The report with its provenance; ``ended_early_s``: seconds after which it was cancelled."""
 
     report: HoldsReport
     ended_early_s: Figure = None

@@ -72,7 +72,7 @@ def single_pools(server: Ints, kind: Ints, tasks: int) -> Pools:
 
 
 def speed_table(speeds: Sequence[Sequence[float]], most: Sequence[int]) -> Floats:
-    """(GPUs, J) Speed of each of j busy instances: as given, and 1/j of all that j = 1, …, n give beyond.
+    """Return the speed of each of j busy instances, shape (GPUs, J): as given; beyond n, n · speed(n) / j.
 
     ``speeds``: of each GPU, for 1, …, n busy instances; empty: 1/j. ``most``: the instances on each.
 

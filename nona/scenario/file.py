@@ -222,7 +222,7 @@ def dump_scenario(scenario: Scenario) -> str:
 def scenario_hash(scenario: Scenario, *parts: str) -> str:
     """Fingerprint of the scenario, or of its named top-level ``parts`` only (12 hex digits).
 
-    Results carry it, so that nobody mistakes an old result for that of an edited scenario.
+    Results carry it, so that an old result is not mistaken for that of an edited scenario.
     """
     chosen = scenario.model_dump(mode="json", include=set(parts) or None)
     return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:12]

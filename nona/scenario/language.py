@@ -278,7 +278,7 @@ class EngineSpec(ScenarioPart):
         "vllm",
         "Scheduler",
         "Of steps. vLLM: decodes and prompts in one step. SGLang: prompts first, decodes pause. Static: "
-        "nobody joins before all of a batch have ended.",
+        "no request joins before the whole batch has ended.",
         choices={"vllm": "vLLM", "sglang": "SGLang", "static": "static batches"},
     )
     role: Literal["both", "prefill", "decode"] = field(

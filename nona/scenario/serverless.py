@@ -191,7 +191,7 @@ class SharingSpec(ScenarioPart):
     oversubscription: Annotated[float, Field(ge=1, le=48)] = field(
         1.0,
         "Oversubscription",
-        "How many times the GPU's threads may be allocated. 1: the caps fit, so that nobody is slowed down; "
+        "How many times the GPU's threads may be allocated. 1: the caps fit, and no client is slowed down; "
         "above 1 clients slow each other down.",
         when=_policy_field("oversubscription"),
     )

@@ -79,7 +79,7 @@ def _user_bias(errors: Iterable[float]) -> float:
 
 
 def _is_flagged(error: float, rounds: float, factor: float = 1.5) -> bool:
-    """Return whether a claim is so wrong that its user should hear of it: |e| > ln(factor) after 3 rounds.
+    """Return whether a claim is so wrong that it is reported to its user: |e| > ln(factor) after 3 rounds.
 
     >>> _is_flagged(0.5, 3), _is_flagged(0.5, 2), _is_flagged(0.3, 9)
     (True, False, False)

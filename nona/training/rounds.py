@@ -320,7 +320,7 @@ class RoundLoop(TrainingRounds):
             self._isolate()
 
     def _isolate(self) -> Floats:
-        """Equal shares of the jobs that are there, for ρ; (J,) the GPUs that nobody holds.
+        """Set the equal shares of present jobs, for ρ; return the free GPUs of each type, shape (J,).
 
         At every change; in a replay only when the policy is asked, as the public simulator does.
         """

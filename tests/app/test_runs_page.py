@@ -223,7 +223,7 @@ def test_somebody_else_sees_nothing_unless_the_store_is_shared(monkeypatch):
     monkeypatch.setenv("NONA_SHARED_STORE", "1")
     other = go(new_session().run(), PAGE)
     assert names(other) == ["Monday"]
-    assert "saved by somebody else" in said(other)
+    assert "saved by another user" in said(other)
     keys = {str(b.key).rpartition("-")[0] for b in other.button}
     assert "saved-copy" in keys
     assert not {"saved-delete", "saved-change"} & keys
@@ -231,7 +231,7 @@ def test_somebody_else_sees_nothing_unless_the_store_is_shared(monkeypatch):
 
 def test_a_damaged_file_is_one_line_and_all_else_works(folder):
     folder.mkdir()
-    (folder / FILE).write_bytes(b"no data base" * 100)
+    (folder / FILE).write_bytes(b"no database" * 100)
     at = save(ran(), "Monday")
     assert "it is damaged, or is not a database" in said(at)
     go(at, PAGE)

@@ -74,7 +74,7 @@ def test_what_cannot_be_done_is_one_line_and_a_list_without_items_says_so(folder
     assert "it is not here" in refusal(capsys, "saved", "import", folder / "gone")
     (folder / "text").write_text("no archive")
     assert "File of saved items: it was cut short" in refusal(capsys, "saved", "import", folder / "text")
-    (folder / "mine" / "saved.sqlite3").write_bytes(b"no data base" * 100)
+    (folder / "mine" / "saved.sqlite3").write_bytes(b"no database" * 100)
     for words in (["list"], ["delete", "Monday"], ["export", "-o", folder / "x"]):
         assert "it is damaged, or is not a database" in refusal(capsys, "saved", *words)
 

@@ -1,7 +1,7 @@
-"""A waiting line that is fair to its owners: who starts next, and when.
+"""A queue that is fair to its owners: which work starts next, and when.
 
 Owners take turns (round robin), the work of one owner starts in the order in which it came. An owner who
-runs nothing goes before one who runs something, so nobody gets a second place while another waits for a
+runs nothing goes before one who runs something, so no owner gets a second place while another waits for a
 first. When work ends, its owner's turn comes after all others'. Hence each other owner starts at most
 one piece of work while an owner without any waits. No place stays free while work waits that may take it.
 The rule is that of fair queueing with one queue per source (Nagle, "On packet switches with infinite
@@ -23,7 +23,7 @@ class FairQueue(Generic[T]):
     """Work that waits and work that runs, by owner. Not locked: its user does that.
 
     ``places``: pieces of work that may run at once. ``each``: pieces of one owner's work that may run at once
-    even if nobody else waits; 0: as many as there are places.
+    even if no other owner waits; 0: as many as there are places.
 
     >>> line = FairQueue[str](places=1)
     >>> for owner, work in (("ann", "a1"), ("ann", "a2"), ("bob", "b1"), ("ann", "a3")):

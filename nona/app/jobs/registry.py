@@ -113,7 +113,7 @@ class AppJob:
     def remaining_s(self) -> float | None:
         """Estimated seconds to go, from the share that is done; ``None`` while too early, or overdue.
 
-        Work says itself that nobody knows how long it takes (``open``): its share is a guess.
+        Work of unknown length says so (``open``): its share is a guess.
         """
         before_s = 0.0 if self.step is None or self.started is None else self.step - self.started
         since_s = 0.0 if self.moved is None else time.monotonic() - self.moved
@@ -229,7 +229,7 @@ class Durations:
     def remaining_s(self, job: AppJob, running: Sequence[AppJob] = ()) -> float | None:
         """Seconds that a running job still takes: its own estimate, else what is typical; or ``None``.
 
-        Nobody knows of one that takes longer than is typical.
+        ``None`` once the job has run longer than usual.
         """
         left = job.remaining_s
         if left is not None or job.open_ended:
@@ -238,7 +238,7 @@ class Durations:
         return None if usual is None or usual <= job.elapsed_s else usual - job.elapsed_s
 
     def wait_s(self, running: Sequence[AppJob], ahead: Sequence[AppJob], places: int) -> float | None:
-        """Seconds until the job behind ``ahead`` starts; ``None`` if nobody can tell."""
+        """Seconds until the job behind ``ahead`` starts; ``None`` if unknown."""
         return wait_s(
             [self.remaining_s(job, running) for job in running],
             [self.typical(job.kind, running) for job in ahead],
@@ -339,7 +339,7 @@ class JobRegistry:
             return [j for i in self._queue(job.kind).running if (j := self._jobs.get(i))]
 
     def wait_s(self, job: AppJob) -> float | None:
-        """Estimated seconds until a job that waits starts; ``None`` if nobody can tell."""
+        """Estimated seconds until a waiting job starts; ``None`` if unknown."""
         running = self.running_before(job)
         with self._lock:
             ahead = [j for i in self._before(job) if (j := self._jobs.get(i))]
@@ -364,7 +364,7 @@ class JobRegistry:
             self.discard(job_id)
 
     def sweep(self) -> None:
-        """Cancel jobs that nobody watches, and forget finished ones that nobody has watched for long."""
+        """Cancel jobs without an open page, and forget finished jobs long without one."""
         now = time.monotonic()
         for job in list(self._jobs.values()):
             if self._present(job.owner):
@@ -438,7 +438,7 @@ class JobRegistry:
         if worker is None:
             return
         worker.listener = lambda message: self._listen(job, message)
-        if worker.process.poll() is not None:  # it died while it waited, and nobody listened
+        if worker.process.poll() is not None:  # it died while it waited
             self._listen(job, {"ended": worker.process.returncode})
         worker.send({**spec, "id": job.id, "kind": job.kind, "folder": str(job.folder)})
 

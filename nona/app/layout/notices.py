@@ -75,7 +75,7 @@ def _item(line: str) -> str:
 def missing(state: AppState) -> dict[str, str]:
     """Return the files that the session does not have, each with what it is.
 
-    Either the scenario names them, or they were uploaded and somebody has removed them since.
+    Either the scenario names them, or they were uploaded and have been removed since.
     """
     uploaded = set(state.uploads.names())
     named = {f.name: KINDS[f.kind] for f in named_files(state.scenario) if f.name not in uploaded}
@@ -98,7 +98,7 @@ def missing_notice(state: AppState) -> None:
         else:
             st.markdown(
                 f":material/find_in_page: This scenario names files that are not here: {listed}. Add them "
-                "below, or ask whoever made the scenario for its bundle, which contains them all (*Download "
+                "below, or ask the scenario's author for its bundle, which contains them all (*Download "
                 "bundle* in the side bar)."
             )
         key = f"{_ADDED}-{state.revision}-{len(names)}"

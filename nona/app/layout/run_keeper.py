@@ -1,4 +1,4 @@
-"""Finished runs of a person: kept in the data base, by themselves or by wish, and shown again."""
+"""Finished runs of a person: kept in the database, by themselves or by wish, and shown again."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ ONLY_SAVED = "runs-only-saved"  # the switch: runs do not keep themselves
 
 
 def store() -> ResultStore:
-    """Return the kept runs of whoever has this session's cookie; the data base holds its hash only."""
+    """Return the store of this session's cookie; the database holds its hash only."""
     serving = Serving.read()
     owner = hashlib.sha256(f"saved items of {owner_key()}".encode()).hexdigest()[:32]
     return ResultStore(Database(serving.store or serving.data), owner, everyone=serving.shared_store)
 
 
 def comes_back() -> bool:
-    """Return whether the browser keeps this server's cookie: without it nobody finds kept runs again."""
+    """Return whether the browser keeps this server's cookie, which is needed to find saved runs again."""
     return is_token(st.context.cookies.get(cookie_name()))
 
 
@@ -59,7 +59,7 @@ def keep_by_itself(state: AppState, result: Document, name: str) -> None:
 
 
 def _keep(own: ResultStore, kind: SavedKind, result: RunResult, name: str, sources: Sources) -> None:
-    with suppress(NonaError):  # page Runs says what is wrong with the data base
+    with suppress(NonaError):  # page Runs says what is wrong with the database
         own.save(replace(kind.new_item(name, "", result, sources), by_itself=True))
 
 

@@ -189,7 +189,7 @@ class SharedCache:
         with self._working():
             try:
                 future.set_result(make())
-            except Exception as error:  # whoever asked gets it
+            except Exception as error:  # the caller gets it
                 future.set_exception(error)
 
 
@@ -197,7 +197,7 @@ class FairThreadPool:
     """At most ``at_once`` pieces of work run, one of each owner; owners are served in turn.
 
     >>> done = threading.Event()
-    >>> FairThreadPool(1).submit("somebody", done.set)
+    >>> FairThreadPool(1).submit("a session", done.set)
     >>> done.wait(5)
     True
     """
@@ -214,7 +214,7 @@ class FairThreadPool:
 
     def _start(self) -> None:
         while (work := self._queue.start()) is not None:
-            threading.Thread(target=self._run, args=(work,), daemon=True, name="shelf").start()
+            threading.Thread(target=self._run, args=(work,), daemon=True, name="fair-pool").start()
 
     def _run(self, work: Callable[[], None]) -> None:
         try:
@@ -231,12 +231,12 @@ def _failed(future: Future[Any]) -> bool:
 
 @st.cache_resource
 def shared_cache() -> SharedCache:
-    """Return the shelf of this server."""
+    """Return the cache that all sessions of this server share."""
     return SharedCache(working=idle_collector().working)
 
 
 def fetch(key: Hashable, make: Callable[[], T], doing: str) -> T:
-    """Return or raise the outcome of ``make``, from the shelf if it is there.
+    """Return or raise the outcome of ``make``, from the shared cache if it is there.
 
     A page that has to wait shows ``doing`` over an empty frame, and can be left at any moment. Outside
     a page this simply waits.

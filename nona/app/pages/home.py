@@ -107,7 +107,7 @@ def finding(limit: float | None) -> str:
 class UserQuestion:
     """A user's question: the page with the answer, and the ``scenario`` that ships with it, where it has one.
 
-    It can be asked of a scenario that somebody made, if that has the ``part`` that the question is about.
+    It can be asked of the user's own scenario, if that has the ``part`` that the question is about.
     ``choices`` are (widget, value) on that page.
     """
 
@@ -298,7 +298,7 @@ def recent(state: AppState) -> None:
 
 
 def asks_own(state: AppState, question: UserQuestion) -> bool:
-    """Return whether the question uses the scenario that somebody made, which has the part that it needs."""
+    """Return whether the question uses the user's own scenario, which has the part that it needs."""
     part = getattr(state.scenario, question.part)
     return not question.scenario or (bool(part) and is_own(state.scenario))
 

@@ -59,7 +59,7 @@ def _complaint(state: AppState) -> None:
 
 
 def _cookie_hint() -> None:
-    """Show a warning where the browser keeps no cookie: nobody could find the items again."""
+    """Show a warning where the browser keeps no cookie: the items could not be found again."""
     if not comes_back():
         st.caption(
             "This browser stores no cookie of this server. After you close it, your saved runs cannot be "
@@ -178,7 +178,7 @@ def _item_card(state: AppState, item: SavedItem, tick: str) -> None:
             f"version {facts.fingerprint}",
         ]
         parts += [f"imported {date_text(item)}: figures as the file states them"] if item.imported else []
-        parts += [] if item.mine else ["saved by somebody else"]
+        parts += [] if item.mine else ["saved by another user"]
         parts += ["not saved: newer runs will replace it"] if item.by_itself else []
         st.caption(plain(" · ".join(parts)))
         if facts.finding:
@@ -422,7 +422,7 @@ class _Shown:
 
 
 def saved_page(state: AppState) -> None:
-    """Everything on the page; where the data base cannot be used, one line says why."""
+    """Everything on the page; where the database cannot be used, one line says why."""
     try:
         every = store().listing()
     except StoreError as error:

@@ -25,7 +25,7 @@ def cookie_name(kind: str = "workspace") -> str:
 
 
 def new_token() -> str:
-    """Return a name for a workspace that nobody can guess: 256 random bits."""
+    """Return an unguessable name for a workspace: 256 random bits."""
     return secrets.token_urlsafe(32)
 
 

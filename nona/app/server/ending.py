@@ -142,7 +142,7 @@ class TemporaryRoot:
         self._owner: int | None = None
 
     def reserve(self, prefix: str) -> Path:
-        """Return a folder of that prefix, which nobody else gets, not made yet."""
+        """Return an unused folder name with that prefix; the folder is not created."""
         return self.path / f"{prefix}{secrets.token_hex(8)}"
 
     def make(self, folder: Path) -> Path:

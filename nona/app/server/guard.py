@@ -32,8 +32,8 @@ _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 def security_headers() -> tuple[tuple[bytes, bytes], ...]:
     """Return the headers as ASGI has them.
 
-    Scripts come from this server, or from a component as a ``blob:`` that it made; text that somebody wrote
-    into the page is never run. Styles are set inline by the front end. Nothing is fetched from or sent to
+    Scripts come from this server, or from a component as a ``blob:`` that it made; text of users
+    is never run. Styles are set inline by the front end. Nothing is fetched from or sent to
     another host, and no other page may frame this one.
     """
     rules = {
@@ -123,7 +123,7 @@ class RequestScope:
         return read_cookie(self.headers.get("cookie", ""), name)
 
     def visitor(self, serving: Serving) -> str:
-        """Return the address of whoever asks, which a proxy hands on."""
+        """Return the visitor's address, which a trusted proxy forwards."""
         forwarded = self.headers.get("x-forwarded-for", "") if self.peer in serving.proxies else ""
         return forwarded.rpartition(",")[2].strip()[:64] or self.peer
 
@@ -233,7 +233,7 @@ class Login:
     _waiting: int = 0
 
     def admits(self, request: RequestScope) -> bool:
-        """Return whether a request comes from somebody who has logged in, or whom a proxy names."""
+        """Return whether a request is from a user who has logged in, or whom a proxy names."""
         header = self.serving.user_header.lower()
         if header and request.peer in self.serving.proxies and request.headers.get(header, "").strip():
             return True
@@ -241,7 +241,7 @@ class Login:
         return hashed is not None and ticket is not None and hashed.admits(ticket)
 
     async def respond(self, request: RequestScope, receive: Receive, send: Send) -> None:
-        """Answer somebody who has not: take a password, show the page, or refuse."""
+        """Answer a visitor who has not logged in: take a password, show the page, or refuse."""
         if self.serving.password_file is None:
             return await answer(send, request, 401, "Log in at the proxy first.\n")
         if request.path == PATH and request.method == "POST":

@@ -1,7 +1,7 @@
 """The server's process: ``python -m nona.app.server.process APP.py [options of Streamlit]``.
 
-Signals are heard before Streamlit is imported, which takes a second: ``nona app`` ends in order, whenever it
-is asked to.
+Signal handlers are set before Streamlit is imported, which takes a second. So ``nona app`` ends in order at
+any time.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ class Serving:
         for.
     ``user_header``: header in which a proxy names the user that it has checked; empty: none.
     ``proxies``: addresses from which that header is believed.
-    ``store``: folder of the data base of saved items; ``None``: ``data``.
-    ``shared_store``: True if everybody sees all saved items.
+    ``store``: folder of the database of saved items; ``None``: ``data``.
+    ``shared_store``: True if every visitor sees all saved items.
 
     >>> Serving.read(Serving(Path("/srv"), hosts=("a.example",)).environment()).hosts
     ('a.example',)

@@ -1,4 +1,4 @@
-"""Files of what runs that somebody dropped, answers to their questions, and the scenario they make."""
+"""Dropped files of running clusters, answers to their questions, and the scenario they make."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def what_runs(name: str, data: bytes) -> tuple[GivenFile, ...]:
     try:
         kind = told(file).kind
     except NonaError:
-        return ()  # no file of these: whoever takes scenarios says what is wrong with it
+        return ()  # no such file: the reader of scenarios reports the error
     return () if kind in ("other", "onnx") else (file,)
 
 

@@ -92,7 +92,7 @@ CHOICES = (
     "working-on",
     "working-subgraph-*",
 )
-# What somebody typed and has not sent yet.
+# Text typed and not sent yet.
 TYPED = (
     "device-name",
     "device-fp*",

@@ -173,7 +173,7 @@ def shipped(name: str, changes: Mapping[str, float | str] = NOTHING) -> Scenario
 
 
 def is_own(scenario: Scenario) -> bool:
-    """Return whether somebody made this scenario: it is none that ships.
+    """Return whether this scenario is the user's own: no shipped one.
 
     >>> is_own(shipped("slides_example")), is_own(shipped("slides_example", {"seed": 3}))
     (False, True)

@@ -1,8 +1,8 @@
 """A scenario as text for an address: written short, read with suspicion.
 
 ``1.`` and the base64url of the zlib-compressed JSON ``{"s": scenario, "c": choices, "r": run}``; the digit
-is the version of the format. Whoever writes such an address may want to do harm: its length, what it
-unpacks to and its depth are bounded, and the scenario goes through the same validation as any file.
+is the version of the format. Such an address may be hostile: its length, its unpacked
+size and its depth are bounded, and the scenario goes through the same validation as any file.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _choices(data: Any) -> dict[str, Any]:
 
 
 def _run(data: Any) -> tuple[str, str, Mapping[str, Any]] | None:
-    """Read a run as far as it has the form of one; its result is read by whoever shows it."""
+    """Read a run as far as it has the form of one; the page that shows its result reads it."""
     if not isinstance(data, list) or len(data) != 3:
         return None
     kind, name, result = data

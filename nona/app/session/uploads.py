@@ -87,7 +87,7 @@ class Uploads:
         return tuple(sorted(name for name in names if not name.startswith(FRESH)))
 
     def lost(self) -> tuple[str, ...]:
-        """Names of files that were kept here and that somebody else has removed.
+        """Names of stored files that have been removed from the disk.
 
         >>> uploads = Uploads()
         >>> name = uploads.add("a.json", b"{}")

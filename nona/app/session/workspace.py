@@ -23,7 +23,7 @@ from nona.core.experiments import cores
 FORMER = "workspace"  # in addresses of earlier versions: it opens nothing
 KEEP_S = 900.0  # a finished job's files, once the last tab of its owner is closed
 IDLE_S = 1800.0  # a state in memory, once the last tab is closed and its jobs are gone; on disk it stays
-GONE_S = 150.0  # the same where nobody can come back; Streamlit keeps a lost connection for 120 s
+GONE_S = 150.0  # the same without a cookie to come back with; Streamlit keeps a lost connection for 120 s
 SWEEP_S = 30.0
 IDLE = 2  # workers that wait, imports done: each takes about 150 MB
 _KEY = "nona_state"
@@ -36,8 +36,8 @@ _BEGUN = "nona_begun"  # this run of the script began with app.py
 class Workspaces:
     """States by token; those unseen for ``keep_s`` are dropped, beyond ``limit`` first those without work.
 
-    With a ``store`` the dropped ones stay on disk, and come back when their browser does. Those that nobody
-    has open and that no job works for are dropped after ``idle_s``.
+    With a ``store`` the dropped ones stay on disk, and come back when their browser does. Those without an
+    open tab and without a job are dropped after ``idle_s``.
     """
 
     limit: int = 200
@@ -138,7 +138,7 @@ def _passing() -> Workspaces:
 
 
 def _swept(store: WorkspaceStore | None, idle_s: float) -> Workspaces:
-    """Workspaces from which those drop out that nobody has open and for which no job is known."""
+    """Return the workspaces; those without an open tab and without a job are dropped in time."""
     registry = jobs()
     workspaces = Workspaces(
         store=store,

@@ -123,7 +123,7 @@ def sweep(root: Path, keep_s: float = KEEP_S, most_bytes: int = MOST_BYTES) -> N
         total -= size
 
 
-# Whatever stands in the file: what reading it may raise when somebody has changed it.
+# The exceptions that reading a changed or damaged file may raise.
 DAMAGE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, AttributeError, OSError)
 
 

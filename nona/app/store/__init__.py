@@ -1,1 +1,1 @@
-"""Saved results in a data base."""
+"""Saved results in a database."""

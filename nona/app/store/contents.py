@@ -1,4 +1,4 @@
-"""Contents of an item: its kind, its bundle and result packed, its row in the data base."""
+"""Contents of an item: its kind, its bundle and result packed, its row in the database."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ SAVED_KINDS: Registry[SavedKind] = Registry(
 )
 
 MOST_RESULT_BYTES = MOST_FILE_BYTES  # of JSON
-# What reading may raise when somebody has changed the text.
+# The exceptions that reading a changed text may raise.
 _DAMAGE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, AttributeError)
 
 
@@ -192,7 +192,7 @@ LISTED = "id, owner, kind, name, note, saved_at, imported, size_bytes, facts, by
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """An item to save: name and note, the contents, the facts; ``by_itself``: nobody asked for it."""
+    """An item to save: name and note, the contents, the facts; ``by_itself``: saved automatically."""
 
     name: str
     note: str

@@ -1,4 +1,4 @@
-"""The data base's file: its tables, and how it is opened for one operation at a time.
+"""The database's file: its tables, and how it is opened for one operation at a time.
 
 The write-ahead log lets others read while one writes; with ``synchronous=FULL`` what was committed stands on
 disk, so that neither the end of the process nor of the machine takes it back. Every trouble is one line.
@@ -43,7 +43,7 @@ MIGRATIONS: Migrations = (
 
 
 def migrate(connection: sqlite3.Connection, migrations: Migrations = MIGRATIONS) -> None:
-    """Bring the data base to the latest version, in one transaction; a fresh file starts at version 0."""
+    """Bring the database to the latest version, in one transaction; a fresh file starts at version 0."""
     if _state(connection) == (APPLICATION_ID, len(migrations)):
         return
     connection.execute("BEGIN IMMEDIATE")  # of several that open it at once, one migrates

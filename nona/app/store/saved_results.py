@@ -40,8 +40,8 @@ class SavedItem(Document):
     ``saved_at``: when it was saved, ISO 8601 in UTC.
     ``imported``: True if it came from a file: its figures are those that the file states.
     ``mine``: True if the asking person may change it.
-    ``size_bytes``: size of scenario and result in the data base.
-    ``by_itself``: True if nobody saved it: the oldest of these make room for new ones.
+    ``size_bytes``: size of scenario and result in the database.
+    ``by_itself``: True if it was saved automatically: the oldest of these make room for new ones.
     """
 
     id: str

@@ -53,7 +53,7 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class ResultStore:
-    """The items of a data base that one owner sees.
+    """The items of a database that one owner sees.
 
     ``database``: where the items are.
     ``owner``: whose items are saved and changed.
@@ -71,9 +71,9 @@ class ResultStore:
     def save(self, *items: NewItem) -> tuple[SavedItem, ...]:
         """Keep results with their scenarios: all of them, or none.
 
-        What kept itself makes room: for its like, and where the same result is saved by somebody's wish.
+        An automatically saved item makes room for newer ones, and for the same result saved by the user.
 
-        Raises ``StoreError`` when one is too large, there are too many, or the data base cannot be written.
+        Raises ``StoreError`` when one is too large, there are too many, or the database cannot be written.
         """
         rows = [row_of(item, self.owner, self._time()) for item in items]
         with self.database.writing() as connection:
@@ -104,7 +104,7 @@ class ResultStore:
         )
 
     def keep(self, item_id: str) -> SavedItem:
-        """Let an item that kept itself stay until somebody deletes it."""
+        """Keep an automatically saved item until it is deleted."""
         return self._set(item_id, "by_itself", 0)
 
     def find(self, item_id: str) -> SavedItem:
@@ -192,7 +192,7 @@ class ResultStore:
         return self.now().isoformat(timespec="microseconds")
 
     def _set(self, item_id: str, column: str, value: str | int) -> SavedItem:
-        """Change an item, which then is somebody's wish and keeps itself no longer."""
+        """Change an item, which then counts as saved by the user."""
         with self.database.writing() as connection:
             self._mine(connection, item_id)
             connection.execute(f"UPDATE items SET {column} = ?, by_itself = 0 WHERE id = ?", (value, item_id))
@@ -214,7 +214,7 @@ class ResultStore:
     def _mine(self, connection: sqlite3.Connection, item_id: str) -> SavedItem:
         item = self._found(connection, item_id)
         if not item.mine:
-            raise StoreError(f"Saved item {item.name!r}: somebody else saved it; change a duplicate of it.")
+            raise StoreError(f"Saved item {item.name!r}: another user saved it; change a duplicate of it.")
         return item
 
     def _item(self, row: tuple[object, ...]) -> SavedItem | None:

@@ -3,7 +3,7 @@
 It does its imports, writes ``{"ready": true}``, and then runs one job for each line of standard input, a
 JSON object with an ``id``. Lines on standard output are JSON objects too, all with that ``id``:
 ``{"fraction", "text", "live"}`` while it goes on, last ``{"result": …}``, ``{"error": "one line"}``, or
-``{"stopped": true}`` after the line ``{"stop": id}``. When standard input closes, whoever asked is gone,
+``{"stopped": true}`` after the line ``{"stop": id}``. When standard input closes, the server is gone,
 and the process ends at once.
 """
 

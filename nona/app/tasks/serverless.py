@@ -147,7 +147,7 @@ def find_nodes(spec: Mapping[str, Any], context: JobContext) -> NodesReport:
         answered = len(report().policies)
         every_s = (
             0.0 if answered > reported else 0.2
-        )  # an answer is told at once: a cancelled search keeps it
+        )  # an answer is reported at once: a cancelled search keeps it
         context.report_progress(fraction, text, report if answered else None, every_s=every_s, keeps=True)
         reported = answered
 

@@ -66,7 +66,7 @@ class AppOptions:
         FILE,
         metavar="FOLDER",
     )
-    shared_store: bool = option("everybody who uses the app sees all saved runs, not only their own")
+    shared_store: bool = option("all users of the app see all saved runs, not only their own")
 
 
 @command(

@@ -96,7 +96,7 @@ Precision = Literal["fp64", "fp32", "tf32", "fp16", "fp8", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 _STAND_IN: Mapping[Precision, Precision] = {
     **{"fp8": "fp16", "int8": "fp16", "fp16": "fp32", "tf32": "fp32"},
-    "fp64": "fp32",  # far too fast; whoever costs with it is told
+    "fp64": "fp32",  # far too fast; costing with it gives a warning
 }
 
 

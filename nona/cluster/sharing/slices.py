@@ -53,7 +53,7 @@ class BoardState:
     """One state.
 
     ``steps``: size → step, for each size that can be had.
-    ``free``, ``stranded``: compute slices that nobody holds, and of these the ones beyond the most that
+    ``free``, ``stranded``: compute slices that are not held, and of these the ones beyond the most that
         slices placed at will beside the held ones could cover.
     ``after_release``: slots of a held instance → the instances once it is idle.
     """
@@ -227,7 +227,7 @@ class SlicedGpu(Gpu[Instances]):
 
     ``fixed``: the instances of ``invoker.layout`` stay as they are. A batch gets the smallest idle one of
     at least its vGPUs and holds all of it: it runs as fast as that slice does, and is paid for so.
-    Otherwise the layout (none: an empty board) is only the start: an instance that nobody holds may make
+    Otherwise the layout (none: an empty board) is only the start: an instance that is not held may make
     way for another, which is ready ``reconfiguration_s`` after it was asked for.
 
     >>> gpu = SlicedGpu(Invoker(), reconfiguration_s=2.0)
@@ -273,7 +273,7 @@ class SlicedGpu(Gpu[Instances]):
         )
 
     def free(self, state: Instances) -> int:
-        """Compute slices that nobody holds."""
+        """Return the number of compute slices that are not held."""
         return self._states.state_of(state).free
 
     def stranded(self, state: Instances) -> int:

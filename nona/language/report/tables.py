@@ -286,7 +286,7 @@ def predicted_lines(of: RouterResult) -> list[str]:
         if prediction.tpot_s is None:
             load = share_text(prediction.load or 0.0)
             lines.append(
-                f"{model}: with requests dealt out evenly, as round-robin does, the busiest engine would get "
+                f"{model}: with requests split evenly, as by round-robin, the busiest engine would get "
                 f"{load} of what it can serve."
             )
         else:

@@ -155,7 +155,7 @@ def _redundant_arcs(dag: Dag, order: Sequence[int]) -> set[tuple[int, int]]:
         mask = through
         for p in preds:
             shift = bits.place.get(p, -1) - bits.low
-            if shift >= 0:  # else nobody asks for p any more
+            if shift >= 0:  # else p is not needed any more
                 mask |= 1 << shift
                 if through >> shift & 1:
                     redundant.add((p, v))

@@ -1,7 +1,7 @@
 """A model graph on its way out of the child process: lines of JSON.
 
-The first line is ``{"graph": …}``, what there is once; each further line is ``[kind, rows]``. Whoever
-reads it takes one line after the other, so that no second copy of the whole is made and a server's other
+The first line is ``{"graph": …}``, what there is once; each further line is ``[kind, rows]``. The
+reader takes one line after the other, so that no second copy of the whole is made and a server's other
 threads get their turns. Edges name their ends by number, and so does whatever names a listed tensor. The
 child has checked names and numbers; the reading side checks types and, as any
 :class:`~nona.models.graph.model.ModelGraph` does, structure.

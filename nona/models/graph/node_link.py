@@ -299,7 +299,7 @@ def paused_collector() -> Iterator[None]:
 
     A graph is hundreds of thousands of objects without a cycle. The collector would walk over all
     of them again and again while they are made, which takes most of the time at 50,000 operators.
-    Reference counting goes on. Threads may overlap: whoever found the collector on switches it on.
+    Reference counting goes on. Threads may overlap: the thread that found the collector on switches it on.
 
     >>> with paused_collector():
     ...     gc.isenabled()

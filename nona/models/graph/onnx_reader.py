@@ -142,7 +142,7 @@ def read_document(data: bytes, filename: str, symbols: Mapping[str, int] | None 
     """Return the graph in an ONNX file.
 
     Nodes that depend on constants only are parameters; a tensor with many consumers is one
-    tensor; outputs that nobody reads are left out; local functions are inlined; symbolic
+    tensor; outputs without a reader are left out; local functions are inlined; symbolic
     dimensions take the numbers in ``symbols``.
     """
     name = PurePath(filename).stem or "model"
@@ -228,7 +228,7 @@ def _tensors(names: Iterable[str], types: Mapping[str, onnx_tensors.TensorType])
 def _operator_documents(
     running: Sequence[onnx_tensors.OnnxNode], ids: Sequence[str], outputs: Sequence[str]
 ) -> list[Document]:
-    """Operators. An output that nobody reads is named "" unless it is the first."""
+    """Return the operators. An output without a reader is named "" unless it is the first."""
     read = {tensor for node in running for tensor in node.needs}
     read.update(outputs)
     rows = []

@@ -72,8 +72,8 @@ def complete(
 ) -> None:
     """Enter into ``types`` the shapes that can be found by values; ``stated`` by the file where not.
 
-    ``nodes`` are those of ``model`` (an ``onnx.ModelProto``), in topological order. ``enter`` reads the
-    bodies of one, and gives the types of its outputs; it is told the values that are known.
+    ``nodes`` are those of ``model`` (an ``onnx.ModelProto``), in topological order. ``enter`` reads a
+    node's bodies, given the known values, and returns the types of its outputs.
     """
     if not any(_is_open(types, name) or bodies_of(node.proto) for node in nodes for name in node.outputs):
         return

@@ -42,7 +42,7 @@ def one_line(text: object, width: int = 200) -> str:
 def check_name(name: str, what: str) -> str:
     """``name`` itself, if it is fit to identify something.
 
-    Markup is allowed (whoever shows a name escapes it); control characters and lone surrogates
+    Markup is allowed (the page that shows a name escapes it); control characters and lone surrogates
     cannot be shown or saved.
     """
     if len(name) <= MAX_NAME and name.isprintable():

@@ -131,8 +131,8 @@ def replicas(system: System) -> tuple[Replica, ...]:
 def allowed_classes(system: System) -> Bools:
     """Return the executor classes (J, K) on which each query class may run, so that all weights fit.
 
-    Where all models fit everywhere, all classes are allowed. Where they do not, models are dealt out
-    to the classes: of all ways (up to 12 models and 600 ways; beyond, those that a search which changes
+    Where all models fit everywhere, all classes are allowed. Where they do not, models are distributed
+    over the classes: of all ways (up to 12 models and 600 ways; beyond, those that a search which changes
     one class at a time finds) the one whose busiest executor is the least busy.
 
     Raises ``PlacementError`` when a model fits nowhere, or not all of them fit beside one another.

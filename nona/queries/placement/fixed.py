@@ -2,7 +2,7 @@
 
 A preset labels the tasks of an interior: 0 stays on the root's server, equal other labels share a
 server of their own. The sink stays with the root. Where there are fewer servers than labels, tasks
-are dealt out in turn to those there are.
+are distributed over them in turn.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _one_server(subgraph: SubGraph, _slots: int) -> Configuration:
 def spread_placement(system: System, shares: Floats | None = None) -> Placement:
     """Place every interior task on a server of its own.
 
-    Root and sink stay on the job's first server. Where servers are too few, tasks are dealt out in turn.
+    Root and sink stay on the job's first server. Where servers are too few, tasks are distributed in turn.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _fixed(
 
 
 Labels = list[int]
-_RARE = 1e-9  # queries per second at which nobody waits for anybody
+_RARE = 1e-9  # queries per second at which no query waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def _keep_heaviest(traffic: PresetInputs, interior: Sequence[int]) -> Labels:
 def _half(traffic: PresetInputs, interior: Sequence[int]) -> Labels:
     """Two halves of nearly equal compute time; the one that would move more bytes stays.
 
-    Independent branches (connected components of the interior) are kept whole and dealt out,
+    Independent branches (connected components of the interior) are kept whole and distributed,
     longest first, to the half that is shorter. A single branch is not cut: that is ``local``.
     """
     halves: tuple[set[int], set[int]] = (set(), set())

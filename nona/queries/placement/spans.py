@@ -69,7 +69,7 @@ def spans(
 
 
 def ends(candidates: ShapeCandidates, rows: Ints) -> Floats:
-    """Return the ends (m + 1, n) of root and interior tasks of some configurations if nobody waits, in s."""
+    """Return the ends (m + 1, n) of root and interior tasks of some configurations without waits, in s."""
     walk = _Walk(candidates, 0.0, 0.0, rows)
     for v in range(1, candidates.shape.m + 1):
         walk.run_task(v)

@@ -85,7 +85,7 @@ def _recollected(device: Device) -> list[str]:
 
 
 def _source(fact: SourcedFact) -> str:
-    """Return a source in words, with how sure it is.
+    """Return a source in words, and whether it was checked.
 
     >>> _source(SourcedFact("a data sheet", "yes")), _source(SourcedFact("a data sheet", "recollected"))
     ('a data sheet (checked)', 'a data sheet (recollected)')

@@ -132,7 +132,7 @@ class SweepRequest(Document):
 
 
 class SweepOutcome(SweepReport, RunResult):
-    """A sweep with the settings that it was asked for with; ``ended_early_s``: when somebody cancelled it."""
+    """A sweep with the settings that it was asked for with; ``ended_early_s``: when it was cancelled (s)."""
 
     settings: SweepRequest
     ended_early_s: Figure = None

@@ -110,7 +110,7 @@ def nodes_needed(
 ) -> serverless.NodesReport:
     """Find the fewest nodes of the cluster's first group with which each policy keeps the target of the SLOs.
 
-    ``on_progress`` hears of every run; what it raises (``Cancelled``) comes out.
+    ``on_progress`` gets the progress of every run; an exception that it raises (``Cancelled``) ends the work.
 
     Raises ``ScenarioError`` when the target is not between 0 and 1.
     """

@@ -113,7 +113,7 @@ def run_tasks(
 ) -> list[TaskResult]:
     """Return the results of the tasks in order, whatever runs them; without a pool this process does.
 
-    ``on_progress`` hears the share of all calls that is done; what it raises ends the work.
+    ``on_progress`` gets the share of all calls that is done; an exception that it raises ends the work.
     """
     keys = [(number, 0) for number in range(len(tasks))]
     calls = [float(task.replications * (task.run.first + task.run.calls)) for task in tasks]

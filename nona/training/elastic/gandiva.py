@@ -52,7 +52,7 @@ class Gandiva(policy.ElasticPlanner):
         return agent
 
     def plan(self, question: policy.TickQuestion) -> policy.GpuCounts:
-        """Within slices first, then by slices had, then by arrival; jobs grow while nobody waits."""
+        """Order jobs by running slice, slices received, arrival; let jobs grow while no job waits."""
         cluster = self.system.cluster
         for active in question.jobs:
             trained = bool(active.given) and not self._pauses(active.number, question.time_s)
@@ -91,7 +91,7 @@ class Gandiva(policy.ElasticPlanner):
 POLICY = policy.ElasticPolicy(
     name="gandiva",
     title="Gandiva",
-    summary="Jobs take turns of a few ticks, move to fewer nodes, and use idle GPUs while nobody waits.",
+    summary="Jobs take turns of a few ticks, move to fewer nodes, and use idle GPUs while no job waits.",
     source="Xiao et al., Gandiva, OSDI 2018, section 3 (recollected)",
     adaptation="No packing of two jobs on a GPU: there are no profiles of it. A switch costs the restart "
     "time. A job grows to twice what it asks for, and shrinks if its steps did not get faster. The length of "
@@ -103,7 +103,7 @@ POLICY = policy.ElasticPolicy(
         ),
         "migrate": PolicyOption(True, "move jobs to fewer nodes where there is room"),
         "grow": PolicyOption(
-            True, "jobs use idle GPUs while nobody waits, as long as their own steps get faster"
+            True, "jobs use idle GPUs while no job waits, as long as their own steps get faster"
         ),
     },
     network_view="N2",

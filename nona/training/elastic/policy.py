@@ -155,7 +155,7 @@ def first_fit(
 ) -> dict[int, int]:
     """Return the GPUs that jobs ask for, in order, as long as they are free; others get none.
 
-    ``blocking``: whether nobody comes after the first one that does not fit.
+    ``blocking``: stop at the first job that does not fit (no backfilling).
     """
     free, wanted = cluster.size, dict[int, int]()
     for active in jobs:

@@ -72,7 +72,7 @@ def run_pieces(
 
     ``workers``: Processes; results do not depend on it.
     ``keep``: whether records of first replications are kept.
-    ``on_progress``: hears each run; may raise to stop all.
+    ``on_progress``: gets the progress of each run; may raise to stop all.
     """
     counts = [replications_of(ELASTIC.find(piece.policy), replications) for piece in pieces]
     keys = [(i, r) for i, count in enumerate(counts) for r in range(count)]

@@ -112,7 +112,7 @@ def gain_of(policies: Policies) -> AwarenessGain | None:
 
 
 def training_finding(report: result_training.TrainingReport | ElasticReport) -> Finding:
-    """State the best policy or the gain, and beside it the others and how sure it is."""
+    """Return the best policy or the gain, the other policies, and the confidence."""
     if isinstance(report, ElasticReport):
         return _elastic_finding(report.policies, report.level)
     policies, modelled = report.policies, report.setting.modelled

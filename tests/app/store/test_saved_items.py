@@ -100,7 +100,7 @@ class Operations(RuleBasedStateMachine):
         seen = self.of(other, everyone=True)
         assert not seen.find(item).mine
         for change in (seen.delete, lambda i: seen.rename(i, "x"), lambda i: seen.annotate(i, "x")):
-            with pytest.raises(StoreError, match="somebody else saved it"):
+            with pytest.raises(StoreError, match="another user saved it"):
                 change(item)
 
     @rule(item=alive)

@@ -1,4 +1,4 @@
-"""Offers of a plan: GPUs, batches, prices; edits of all that."""
+"""Offers of a plan: GPUs, batches, prices, and their edits."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _past_the_edge(load: OfferedLoad | None) -> float:
 
 
 def sweep_version(scenario: Scenario, settings: Settings) -> str:
-    """Return the version of all that a sweep depends on: not of the swept numbers' present values."""
+    """Return the version of a sweep's scenario and settings, without the swept numbers' present values."""
     sweep = settings
     if isinstance(sweep, GridRequest):
         second = number_named(scenario, sweep.second)

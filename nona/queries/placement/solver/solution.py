@@ -78,7 +78,7 @@ def probabilities(
 ) -> list[list[Floats]]:
     """Probabilities over the candidates of every sub-graph.
 
-    A group's x is an average over its equal sub-graphs. It is dealt out so that all of them are
+    A group's x is an average over its equal sub-graphs. It is distributed so that all of them are
     deterministic but at most (columns in use − 1): of n members, a column with share s fills
     ⌊n·s⌋ whole ones, in the order of the columns, and the remainders share what is left.
     """

@@ -73,7 +73,7 @@ def formula_line(
     table: Iterable[Cells] = (),
     after: str = "",
 ) -> WorkingLine:
-    """Return a line of the working.
+    """Return a formula with its numbers.
 
     ``filled`` is the right side of ``formula`` with numbers, if there is one.
     """

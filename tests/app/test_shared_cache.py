@@ -1,4 +1,4 @@
-"""The shelf: work is done once for each key, failures are tried again later, a page waits and shows it."""
+"""The shared cache: work is done once for each key, failures are tried again, a page waits and shows it."""
 
 import gc
 import math
