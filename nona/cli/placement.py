@@ -7,11 +7,13 @@ from nona.cli.output import ProgressReport, emit, warn_of_models
 from nona.core.output_files import check_places, write_text
 from nona.core.tables import time_text
 from nona.queries.placement.result import Placement
+from nona.queries.placement.results import LayoutComparison
 from nona.queries.report.placement.text import placement_text
 from nona.queries.workflows import placements
 from nona.queries.workflows.placement_outcome import full_report, placement_outcome
 from nona.queries.workflows.preparation import PreparedSystem, prepare
 from nona.queries.workflows.shipped import now_text
+from nona.queries.workflows.stage_layouts import compare_stage_layouts
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
 
@@ -22,12 +24,14 @@ def place(arguments: PlaceOptions, scenario: Scenario, sources: Sources) -> None
     prepared = prepare(scenario, sources)
     beside = warn_of_models(prepared)
     placement = _solved(arguments, prepared)
-    report = full_report(prepared, placement)
+    layouts = _compared(arguments, prepared, sources)
+    report = full_report(prepared, placement, layouts)
     emit(arguments, report, placement_text, beside)  # before the file
     if arguments.html:
         from nona.queries.report.html import placement_html
 
-        write_text(arguments.html, placement_html(placement_outcome(prepared, placement, now_text())))
+        outcome = placement_outcome(prepared, placement, now_text(), layouts=layouts)
+        write_text(arguments.html, placement_html(outcome))
 
 
 def _solved(arguments: PlaceOptions, prepared: PreparedSystem) -> Placement:
@@ -40,3 +44,12 @@ def _solved(arguments: PlaceOptions, prepared: PreparedSystem) -> Placement:
     placement = placements.place(prepared, check=lambda: line.report(text), on_better=better)
     line.end()
     return placement
+
+
+def _compared(arguments: PlaceOptions, prepared: PreparedSystem, sources: Sources) -> LayoutComparison | None:
+    line = ProgressReport(quiet=arguments.json)
+    found = compare_stage_layouts(
+        prepared, sources, on_progress=lambda done: line.report(f"comparing layouts of stages: {done:.0%}")
+    )
+    line.end()
+    return found

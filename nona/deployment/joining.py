@@ -21,6 +21,7 @@ from nona.deployment.nodes import known_device
 from nona.models.graph.model import ModelGraph
 from nona.models.graph.node_link import to_node_link
 from nona.scenario.lookup import unused_name
+from nona.scenario.rows import MOST_INSTANCES
 
 NETWORK = 25e9 / 8
 _BATCH_TIME = re.compile(r"\s*(\d{1,4})\s*:\s*([^,:]{1,40})")
@@ -109,9 +110,9 @@ def _group(servers: FoundServers, graphs: Sequence[StageGraph], ledger: Ledger) 
         group["mig"] = servers.mig
     if servers.mps > 1:
         group["mps"] = servers.mps
-    most = max(servers.shared, _at_once(graphs))
+    most = max(servers.shared, _at_once(graphs, servers.gpus))
     if most > 1 and not servers.mps:
-        group["instances"] = {"most": min(most, 64)}
+        group["instances"] = {"most": min(most, MOST_INSTANCES)}
         ledger.assume(
             f"{servers.count} × {servers.gpu or 'GPU'}: speed of tasks beside each other",
             "1, 1/2, 1/3, …: the GPU divides its time",
@@ -120,20 +121,30 @@ def _group(servers: FoundServers, graphs: Sequence[StageGraph], ledger: Ledger) 
     return group
 
 
-def _at_once(graphs: Sequence[StageGraph]) -> int:
-    """Return the instances on a GPU of all models together."""
-    services = {s.service: _on_each_gpu(s) for g in graphs for s in g.stages if not s.on_cpu}
-    return sum(services.values())
+def _at_once(graphs: Sequence[StageGraph], gpus: int) -> int:
+    """Return the most instances on a GPU of all models together."""
+    services = {s.service: _on_gpus(s, gpus) for g in graphs for s in g.stages if not s.on_cpu}
+    return max((sum(counts) for counts in zip(*services.values(), strict=True)), default=1)
 
 
-def _on_each_gpu(stage: Stage) -> int:
-    """Return the instances on a GPU, the largest number where GPUs differ."""
-    everywhere = sum(p.count for p in stage.pools if not p.on_cpu and not p.gpus)
-    named: dict[int, int] = {}
-    for pool in stage.pools:
-        for gpu in pool.gpus:
-            named[gpu] = named.get(gpu, 0) + pool.count
-    return max(1, everywhere + max(named.values(), default=0))
+def _on_gpus(stage: Stage, gpus: int) -> list[int]:
+    """Return the instances on each GPU of a server; one where a stage has none on any."""
+    counts = [
+        sum(p.count for p in stage.pools if not p.on_cpu and (not p.gpus or gpu in p.gpus))
+        for gpu in range(gpus)
+    ]
+    return counts if any(counts) else [1] * gpus
+
+
+def _places(stage: Stage, gpus: int) -> list[dict[str, Any]]:
+    """Return how many instances a stage has on which GPUs of a server."""
+    on: dict[int, list[int]] = {}
+    for gpu, count in enumerate(_on_gpus(stage, gpus)):
+        if count:
+            on.setdefault(min(count, MOST_INSTANCES), []).append(gpu)
+    if len(on) == 1 and all(len(named) == gpus for named in on.values()):
+        return [{"count": count} for count in on]
+    return [{"count": count, "gpus": named} for count, named in sorted(on.items())]
 
 
 def _network(groups: Sequence[Mapping[str, Any]], place: str, ledger: Ledger) -> dict[str, Any]:
@@ -282,10 +293,9 @@ def _stages(graph: StageGraph, servers: Sequence[FoundServers], ledger: Ledger) 
         if stage.on_cpu:
             spec["cpu"] = sum(pool.count for pool in stage.pools)
         elif stage.pools:
-            count = min(_on_each_gpu(stage), 64)
-            spec["instances"] = [{"group": i, "count": count} for i in range(len(servers))]
-            if any(pool.gpus for pool in stage.pools):
-                ledger.assume(f"{graph.name}: {stage.name}: instances", f"{count} on each GPU", stage.place)
+            spec["instances"] = [
+                {"group": i, **places} for i, s in enumerate(servers) for places in _places(stage, s.gpus)
+            ]
         if stage.batching is not None:
             spec["batching"] = batching_settings(stage.batching) or "off"
         stages[stage.name] = spec

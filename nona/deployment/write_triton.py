@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nona.deployment.writing import Standing, names_of
 from nona.models.cost.options import PER_QUERY
-from nona.scenario.rows import BatchingSpec
+from nona.scenario.rows import BatchingSpec, StageSpec
 from nona.scenario.schema import Scenario, ServerGroupSpec, WorkloadRow
 
 MICRO = 1e6
@@ -33,14 +33,29 @@ def _models(scenario: Scenario, row: WorkloadRow, name: str) -> Iterator[tuple[s
         if stage.cpu is not None:
             group = f"instance_group [ {{ count: {stage.cpu} kind: KIND_CPU }} ]"
         else:
-            count = max((places.count for places in stage.instances), default=1)
-            group = f"instance_group [ {{ count: {count} kind: KIND_GPU }} ]"
+            group = f"instance_group [ {_gpu_instances(stage)} ]"
         model = names_of([task.rpartition("/")[2]])[0]
         yield model, [f'name: "{model}"', *batching_lines(batching, row.batch), group]
     if not stages:
         count = max((_tasks(g) for g in scenario.cluster.servers if g.engine is None), default=1)
         group = f"instance_group [ {{ count: {count} kind: KIND_GPU }} ]"
         yield name, [f'name: "{name}"', *batching_lines(shared, row.batch), group]
+
+
+def _gpu_instances(stage: StageSpec) -> str:
+    """Return the instances of a stage; groups of servers that differ follow one another.
+
+    >>> _gpu_instances(StageSpec(instances=({"count": 2, "gpus": [0]}, {"gpus": [1]})))
+    '{ count: 2 kind: KIND_GPU gpus: [ 0 ] }, { count: 1 kind: KIND_GPU gpus: [ 1 ] }'
+    """
+    if not stage.instances:
+        return "{ count: 1 kind: KIND_GPU }"
+    if not any(places.gpus for places in stage.instances):
+        return f"{{ count: {max(places.count for places in stage.instances)} kind: KIND_GPU }}"
+    ons = [
+        (p, f" gpus: [ {', '.join(map(str, sorted(p.gpus)))} ]" if p.gpus else "") for p in stage.instances
+    ]
+    return ", ".join(dict.fromkeys(f"{{ count: {p.count} kind: KIND_GPU{on} }}" for p, on in ons))
 
 
 def _tasks(group: ServerGroupSpec) -> int:

@@ -223,6 +223,8 @@ def _batching(value: object) -> object:
 
 Batches = Annotated[BatchingSpec, BeforeValidator(_batching)]
 
+MOST_GPUS = 64  # of a server
+_Gpus = Annotated[tuple[Annotated[int, Field(ge=0, lt=MOST_GPUS)], ...], Field(max_length=MOST_GPUS)]
 _Speed = Annotated[float, Field(gt=0, le=1)]
 MOST_INSTANCES = 64
 
@@ -268,6 +270,7 @@ class PlacesSpec(ScenarioPart):
 
     group: int = field(0, "Server group", "Its number in cluster.servers, from 0.", ge=0, lt=100)
     count: int = field(1, "Instances", "On each GPU or slice of the group.", ge=1, le=MOST_INSTANCES)
+    gpus: _Gpus = field((), "On GPUs", "Their numbers in each server, from 0.", none="all")
 
 
 class StageSpec(ScenarioPart):
@@ -293,15 +296,24 @@ class StageSpec(ScenarioPart):
         """True where the task runs in instances or processes of its own."""
         return bool(self.instances) or self.cpu is not None
 
+    def instances_on(self, group: int, gpu: int) -> int:
+        """Return the instances on a GPU, by its number in each server of a group."""
+        return sum(p.count for p in self.instances if p.group == group and (not p.gpus or gpu in p.gpus))
+
     @_model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.cpu is not None and self.instances:
             raise PydanticCustomError(
                 "stage", "cpu puts the task on the host, instances put it on GPUs; leave one of them out"
             )
-        groups = [places.group for places in self.instances]
-        if len(set(groups)) < len(groups):
-            raise PydanticCustomError(
-                "stage", "instances {groups} name a group twice; add up their counts", {"groups": groups}
-            )
+        named: set[tuple[int, int]] = set()
+        for places in self.instances:
+            gpus = [(places.group, gpu) for gpu in places.gpus or range(MOST_GPUS)]
+            if len(set(gpus)) < len(gpus) or named & set(gpus):
+                raise PydanticCustomError(
+                    "stage",
+                    "instances name a GPU of group {group} twice; add up their counts",
+                    {"group": places.group},
+                )
+            named.update(gpus)
         return self

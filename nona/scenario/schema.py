@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 from nona.models.contraction.rules import DEFAULT_RULE, RULES
 from nona.scenario.language import EngineSpec, LanguageRow, moved_apart, unserved
 from nona.scenario.plan import PlanSpec
-from nona.scenario.rows import ArrivalsSpec, Batches, BatchingSpec, InstancesSpec, StageSpec
+from nona.scenario.rows import MOST_GPUS, ArrivalsSpec, Batches, BatchingSpec, InstancesSpec, StageSpec
 from nona.scenario.serverless import ServerlessSpec
 from nona.scenario.training import TrainingSpec
 from nona.scenario.values import (
@@ -203,7 +203,7 @@ class ServerGroupSpec(ScenarioPart):
 
     count: int = field(1, "Servers", "How many servers of this kind there are.", ge=1, le=100_000)
     gpu: Name = field("a100-40gb", "GPU", "The device in these servers; it sets the task times.")
-    gpus: int = field(1, "GPUs each", "GPUs in every server; each runs its own tasks.", ge=1, le=64)
+    gpus: int = field(1, "GPUs each", "GPUs in every server; each runs its own tasks.", ge=1, le=MOST_GPUS)
     vcpus: int = field(16, "vCPUs each", "Virtual CPUs in every server.", ge=1, le=4096)
     mig: Name | None = field(
         None, "MIG slices", "Of each GPU, e.g. 3g.20gb, 2g.10gb, 2g.10gb.", none="whole GPUs"
@@ -484,6 +484,9 @@ class Scenario(ScenarioPart):
                         problem = f"does not exist; give a number from 0 to {len(groups) - 1}"
                     elif groups[places.group].engine:
                         problem = "has an engine, which runs no tasks; name a group without one"
+                    elif max(places.gpus, default=0) >= groups[places.group].gpus:
+                        most = groups[places.group].gpus - 1
+                        problem = f"has no GPU {max(places.gpus)}; give numbers from 0 to {most}"
                     else:
                         continue
                     raise PydanticCustomError(

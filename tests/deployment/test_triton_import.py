@@ -90,6 +90,11 @@ def test_scenario_of_a_repository_opens(whole):
     assert scenario.workload[0].rate == 50
     assert scenario.workload[0].slo == 0.08
     assert [(g.gpu, g.count, g.gpus) for g in scenario.cluster.servers] == [("l4", 1, 2)]
+    caption = scenario.workload[0].stages["describe/caption"]
+    assert [caption.instances_on(0, gpu) for gpu in (0, 1)] == [1, 2]
+    group = scenario.cluster.servers[0]
+    assert group.instances is not None
+    assert group.instances.most == 4  # two of embed and two of caption on GPU 1
 
 
 def test_an_archive_reads_as_its_folder(tmp_path, whole):

@@ -20,8 +20,10 @@ from nona.queries.workflows.placements import Comparison, compare, is_solved
 from nona.queries.workflows.placing import PlacingProgress, SearchSteps
 from nona.queries.workflows.preparation import PreparedSystem
 from nona.queries.workflows.shipped import now_text
+from nona.queries.workflows.stage_layouts import compare_stage_layouts
 
 READ, COMPARE = 0.1, 0.9  # shares of the work that are done by then, about
+LAYOUTS = "Comparing layouts of stages"
 
 
 class _SearchReporter:
@@ -75,7 +77,15 @@ def place_scenario(spec: Mapping[str, Any], context: job_context.JobContext) -> 
         prepared, context.cache, context.check, search.better, on_progress=progressed
     )
     context.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
-    return search.outcome(placement, was_solved)
+    solved = search.outcome(placement, was_solved)
+
+    def compared(done: float) -> None:
+        context.report_progress(COMPARE + (1 - COMPARE) * done, LAYOUTS, lambda: solved, keeps=True)
+
+    layouts = compare_stage_layouts(prepared, job_context.sources_of(spec), context.cache, compared)
+    if layouts is None:
+        return solved
+    return solved.model_copy(update={"nona": solved.nona.model_copy(update={"layouts": layouts})})
 
 
 REPORT_EVERY_S = 0.5

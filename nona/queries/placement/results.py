@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from nona.core.document import (
+    UNKNOWN,
     Document,
     ErrorRange,
     Estimate,
@@ -252,6 +253,47 @@ class CertifiedOptimum(Document):
         return cls(objective_s=objective_s, lower_bound_s=lower_bound_s, gap=gap)
 
 
+class SharedGpus(Document):
+    """GPUs of a ``kind`` that have the same instances: stage → number on each of the ``gpus``."""
+
+    gpus: int
+    kind: str
+    instances: Mapping[str, int]
+
+
+class ComparedLayout(Document):
+    """Stages on GPUs in one way, simulated; times in seconds.
+
+    ``gpus`` is empty without pools. ``reason`` says why there is no steady state. ``per_s``: queries per
+    second of users in a closed loop. ``changes``: ``servers`` of the cluster and ``stages`` of each row, as
+    a scenario has them.
+    """
+
+    title: str
+    gpus: tuple[SharedGpus, ...]
+    scheduler: str
+    reason: str = ""
+    jct_s: Estimate = UNKNOWN
+    p95_s: Figure = None
+    slo_hit_rate: Estimate = UNKNOWN
+    per_s: Estimate = UNKNOWN
+    changes: Mapping[str, Any]
+
+
+class LayoutComparison(Document):
+    """Layouts of the stages of a row, the best first.
+
+    ``objective``: what ranks them, ``mean-jct`` or ``slo``. ``candidates``: layouts that were simulated, of
+    which only the best are listed. ``level``: titles whose paired difference from the best one is not clear.
+    """
+
+    row: str
+    objective: str
+    candidates: int
+    layouts: tuple[ComparedLayout, ...]
+    level: tuple[str, ...] = ()
+
+
 class PlacementReport(Document):
     """A placement; times in seconds: what ``nona place --json`` prints.
 
@@ -259,7 +301,8 @@ class PlacementReport(Document):
     not solved. ``predicted`` and ``models``: the formula's values of this placement, ``None`` where executors
     batch, whose waits the formula does not know. ``class_shares``: model → executor class → probability
     that a server drawn for it is of that class. ``origin`` says where the placement comes from.
-    ``warning``: a line where the formula was not tested under such loads.
+    ``warning``: a line where the formula was not tested under such loads. ``layouts``: of the stages of a
+    row, where some row has stages.
     """
 
     objective: Literal["mean-jct", "slo", "formula"]
@@ -274,6 +317,7 @@ class PlacementReport(Document):
     memory: MemoryReport
     notes: tuple[str, ...]
     warning: str | None = None
+    layouts: LayoutComparison | None = Optional
 
 
 Cells = Mapping[str, str | Figure]

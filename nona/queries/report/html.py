@@ -44,7 +44,7 @@ from nona.queries.report.figures import (
     warmup_figure,
 )
 from nona.queries.report.findings import headline, unsettled_text
-from nona.queries.report.placement import comparison
+from nona.queries.report.placement import comparison, layouts
 from nona.queries.report.placement import tables as placement_tables
 from nona.queries.report.placement import text as placement_text
 from nona.queries.report.placement.figures import comparison_figure, jct_split_figure
@@ -86,6 +86,7 @@ def placement_section(
         if beside
         else None,
         table(placement_tables.times(report), "Simulated completion times of each model, 95 % intervals"),
+        *_layouts(report),
         paragraph(report.warning or "", "quiet"),
         *_links(p.links),
         *_servers(report),
@@ -356,6 +357,14 @@ def simulation_html(data: SimulationOutcome, requests: Parts = ()) -> str:
             scenario_section(about, "simulate", "--html", "report.html"),
         ],
     )
+
+
+def _layouts(report: PlacementReport) -> Sequence[ReportPart | None]:
+    found = report.layouts
+    if found is None:
+        return ()
+    rows = table(layouts.layout_rows(found), f"Layouts of the stages of {found.row}, the best first")
+    return paragraph(layouts.layout_finding(found)), rows, paragraph(layouts.ABOUT, "quiet")
 
 
 def placement_html(data: PlacementOutcome) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nona.core.document import ErrorRange, ModelFacts
 from nona.queries.placement.capacity import executor_utilization
 from nona.queries.placement.result import Placement
-from nona.queries.placement.results import PlacementOutcome, PlacementReport
+from nona.queries.placement.results import LayoutComparison, PlacementOutcome, PlacementReport
 from nona.queries.report.placement.report import placement_report
 from nona.queries.report.placement.text import parts_of
 from nona.queries.report.times_off import MeanParts, mean_if_off, times_error
@@ -19,7 +19,11 @@ from nona.queries.workflows.tested_range import untested
 
 
 def placement_outcome(
-    prepared: PreparedSystem, placement: Placement, made_at: str, comparison: Comparison | None = None
+    prepared: PreparedSystem,
+    placement: Placement,
+    made_at: str,
+    comparison: Comparison | None = None,
+    layouts: LayoutComparison | None = None,
 ) -> PlacementOutcome:
     """Return the report on a placement, with local and spread for comparison.
 
@@ -33,6 +37,8 @@ def placement_outcome(
         The date, as text.
     comparison : Comparison, optional
         Local and spread, already simulated; by default :func:`compare` simulates them.
+    layouts : LayoutComparison, optional
+        Layouts of the stages of a row, see :mod:`nona.queries.workflows.stage_layouts`.
 
     Returns
     -------
@@ -44,7 +50,7 @@ def placement_outcome(
     def report(other: Placement | None) -> PlacementReport | None:
         return None if other is None else full_report(prepared, other)
 
-    own_report, models = full_report(prepared, placement), model_facts(prepared)
+    own_report, models = full_report(prepared, placement, layouts), model_facts(prepared)
     return PlacementOutcome(
         about=provenance_of(prepared, made_at),
         nona=own_report,
@@ -74,7 +80,9 @@ def _if_times_off(system: System, report: PlacementReport, models: Sequence[Mode
     return mean_if_off(whole, times_error(models, rates))
 
 
-def full_report(prepared: PreparedSystem, placement: Placement) -> PlacementReport:
+def full_report(
+    prepared: PreparedSystem, placement: Placement, layouts: LayoutComparison | None = None
+) -> PlacementReport:
     """Return the report on a simulated placement, with a warning where the formula was not tested.
 
     Parameters
@@ -83,6 +91,8 @@ def full_report(prepared: PreparedSystem, placement: Placement) -> PlacementRepo
         The system that the placement is for.
     placement : Placement
         A simulated placement.
+    layouts : LayoutComparison, optional
+        Layouts of the stages of a row.
 
     Returns
     -------
@@ -90,4 +100,5 @@ def full_report(prepared: PreparedSystem, placement: Placement) -> PlacementRepo
         What ``nona place --json`` prints.
     """
     warning = untested(prepared.system, placement.prediction)
-    return placement_report(prepared.system, placement, warning)
+    report = placement_report(prepared.system, placement, warning)
+    return report if layouts is None else report.model_copy(update={"layouts": layouts})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,9 +22,10 @@ _ONE = InstancesSpec(most=1)
 
 @dataclass(frozen=True, slots=True)
 class _Executors:
-    """Of each executor: its server, its group among those of the scenario, how many tasks it runs at once."""
+    """Of each executor: its server and GPU, its group in the scenario, how many tasks it runs at once."""
 
     server: tuple[int, ...]
+    gpu: tuple[int, ...]
     group: tuple[int, ...]
     instances: tuple[InstancesSpec, ...]
     kind: tuple[str, ...]
@@ -37,6 +37,7 @@ def _executors(scenario: Scenario, cluster: Cluster) -> _Executors:
     group = tuple(of_server[e.server] for e in cluster.executors)
     return _Executors(
         tuple(e.server for e in cluster.executors),
+        tuple(e.gpu for e in cluster.executors),
         group,
         tuple(scenario.cluster.servers[g].instances or _ONE for g in group),
         tuple(e.executor_class for e in cluster.executors),
@@ -95,16 +96,19 @@ def pools_of(
     )
 
 
+def _counts(executors: _Executors, spec: StageSpec | None) -> tuple[int, ...]:
+    """Return how many instances of a stage each executor has; without a pool all that it runs at once."""
+    if spec is None or not spec.has_pool:
+        return tuple(instances.most for instances in executors.instances)
+    return tuple(map(spec.instances_on, executors.group, executors.gpu))
+
+
 def _instances_on(server: int, executors: _Executors, spec: StageSpec | None) -> tuple[int, ...]:
     """Return the executor of each instance of a stage on a server, −1 for a process of the host."""
     if spec is not None and spec.cpu is not None:
         return (-1,) * spec.cpu
-    counts = None if spec is None else {places.group: places.count for places in spec.instances}
-    there = []
-    for e, (at, group) in enumerate(zip(executors.server, executors.group, strict=True)):
-        if at == server:
-            there += [e] * (executors.instances[e].most if counts is None else counts.get(group, 0))
-    return tuple(there)
+    counts = zip(executors.server, _counts(executors, spec), strict=True)
+    return tuple(e for e, (at, count) in enumerate(counts) if at == server for _ in range(count))
 
 
 def _stage_problems(scenario: Scenario, row: WorkloadRow, model: PreparedModel) -> list[str]:
@@ -147,12 +151,14 @@ def capacity_of(
         spec = row.stages.get(name)
         if spec is not None and spec.cpu is not None:
             continue
-        counts = {places.group: places.count for places in spec.instances} if spec else {}
-        for kind, group, instances in zip(executors.kind, executors.group, executors.instances, strict=True):
-            count = counts.get(group, 1) if counts else instances.most
-            gain = count * float(speed_table([instances.speed], [count])[0, -1])
-            k = classes.index(kind)
-            found[k, t] = min(found[k, t], gain)
+        counts = _counts(executors, spec)
+        for kind, count, instances in zip(executors.kind, counts, executors.instances, strict=True):
+            if count:
+                gain = count * float(speed_table([instances.speed], [count])[0, -1])
+                k = classes.index(kind)
+                found[k, t] = min(found[k, t], gain)
+        absent = [classes.index(kind) for kind in set(executors.kind)]
+        found[absent, t] = np.where(np.isinf(found[absent, t]), 1.0, found[absent, t])
     return found
 
 
@@ -165,17 +171,17 @@ def stage_batching_of(
     return {t: None if spec.max_batch == 1 else batching_of(spec, model) for t, spec in own.items()}
 
 
-def copies_bytes(scenario: Scenario, row: WorkloadRow, model: PreparedModel) -> float:
-    """Bytes of weights that an executor holds beside one copy: each instance has its own."""
+def copies_bytes(scenario: Scenario, cluster: Cluster, row: WorkloadRow, model: PreparedModel) -> float:
+    """Bytes of weights that an executor holds beside one copy of each task: those of the fullest one.
+
+    Each instance of a stage has its own copy; a stage without an instance on an executor has none there.
+    """
     if not row.stages and not _has_instances(scenario):
         return 0.0
-    groups = scenario.cluster.servers
-    most = max((g.instances or _ONE).most for g in groups if g.engine is None)
-    copies: Counter[str] = Counter()
-    for name, spec in row.stages.items():
-        copies[name] = max((places.count for places in spec.instances), default=0 if spec.cpu else most) - 1
-    weights = zip(model.tasks.task_ids, model.tasks.weight_bytes.tolist(), strict=True)
-    return float(sum(copies.get(name, most - 1) * size for name, size in weights))
+    executors = _executors(scenario, cluster)
+    names, sizes = model.tasks.task_ids, model.tasks.weight_bytes
+    copies = np.array([_counts(executors, row.stages.get(name)) for name in names], dtype=np.float64)
+    return float(((copies.T - 1.0) @ sizes).max())
 
 
 def estimated_rate(users: int, think_s: float, alone_s: float, work_s: float, executors: float) -> float:

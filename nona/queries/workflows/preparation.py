@@ -261,7 +261,7 @@ def _system(
             slo_s=row.slo,
             arrivals=process,
             service_scv=row.service_scv,
-            weight_bytes=held_bytes(spec, model) + copies_bytes(scenario, row, model),
+            weight_bytes=held_bytes(spec, model) + copies_bytes(scenario, cluster, row, model),
             replica=str(row.model),
             batching=batching_of(spec, model),
             stage_batching=stage_batching_of(scenario, row, model),

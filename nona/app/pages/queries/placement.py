@@ -23,6 +23,7 @@ from nona.language.report.figures import sizes_figure, sizes_finding
 from nona.language.report.tables import SIZES
 from nona.language.workflows.sizes import engine_sizes, own_rate
 from nona.queries.placement.results import (
+    LayoutComparison,
     PlacementReport,
     SearchProgress,
     SearchStep,
@@ -31,8 +32,9 @@ from nona.queries.placement.results import (
     WorkingModel,
 )
 from nona.queries.report.html import placement_html
-from nona.queries.report.placement import comparison, tables, text
+from nona.queries.report.placement import comparison, layouts, tables, text
 from nona.queries.report.placement.figures import link_waits_figure, steps_figure
+from nona.queries.workflows.stage_layouts import with_layout
 from nona.queries.workflows.tested_range import like_cases_text
 from nona.scenario.schema import Scenario
 from nona.scenario.words import words
@@ -212,8 +214,28 @@ def _queries(models: Mapping[str, WorkingModel]) -> None:
 
 
 def _tasks(state: AppState, data: SolvedPlacement) -> None:
+    if data.nona.layouts is not None:
+        _layouts(state, data.nona.layouts)
     st.subheader("Where the tasks run")
     placement_result.configurations_of(state, data.nona)
+
+
+def _layouts(state: AppState, found: LayoutComparison) -> None:
+    """Draw who shares GPUs: the layouts of the stages of a row, one of which can become the scenario."""
+    st.subheader("Who shares GPUs")
+    st.markdown(f"**{plain(layouts.layout_finding(found))}**")
+    table(
+        layouts.layout_rows(found), "stage-layouts", f"Layouts of the stages of {found.row}, the best first"
+    )
+    st.caption(layouts.ABOUT)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        titles = {layout.title: layout for layout in found.layouts}
+        hint = "Its server groups and its instances of stages."
+        chosen = st.selectbox("Layout", list(titles), key="stage-layout", help=hint)
+        if st.button("Make it the scenario", key="use-layout", disabled=state.is_stale("place")):
+            layout = titles[chosen or found.layouts[0].title]
+            state.apply(with_layout(state.scenario, layout), f"Layout of stages: {layout.title}")
+            st.rerun()
 
 
 def _resources(state: AppState, data: SolvedPlacement) -> None:

@@ -53,6 +53,7 @@ def _stage(state: AppState, index: int, name: str) -> None:
         for number in range(len(spec.instances) if spec else 0):
             field(state, (*place, "instances", number, "group"))
             field(state, (*place, "instances", number, "count"))
+            field(state, (*place, "instances", number, "gpus"))
 
 
 def _move(state: AppState, index: int, name: str, where: str) -> None:

@@ -26,6 +26,7 @@ from nona.queries.report.placement.comparison import (
     mean_of,
     origin_text,
 )
+from nona.queries.report.placement.layouts import ABOUT, layout_finding, layout_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +313,8 @@ def placement_text(report: PlacementReport) -> str:
             f"by formula {time_text(model.jct_s)}; {subgraphs}"
         )
         lines += [f"  {_mix(s)}" for s in model.subgraphs if not _all_local(s)]
+    if report.layouts is not None:
+        lines += [layout_finding(report.layouts), layout_rows(report.layouts).text(), ABOUT]
     lines += [f"note: {n}" for n in plain_notes(report.notes)]
     return "\n".join(lines + ([f"warning: {report.warning}"] if report.warning else []))
 
