@@ -22,8 +22,8 @@ SHARING = {
     )
 }
 PACKED = (
-    "With space_sharing a pair gets a row where it gains on some type, and where one of its jobs has it "
-    "among its 8 best; the answer is then one optimal vertex instead of the centre of the optimal face."
+    "With space_sharing a pair gets a row if it gains on some type, and is among the 8 best of one of its "
+    "jobs. The answer is then one optimal vertex instead of the centre of the optimal face."
 )
 
 

@@ -55,8 +55,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "round": "the time for which a training job keeps its GPUs, usually 6 minutes",
         "finish-time fairness": "ρ = JCT over the JCT on an equal share of the cluster; above 1: slower",
         "elastic job": "a training job whose GPUs (under some policies also batch size) change while it runs",
-        "goodput": "of requests to language models: the share of those that arrived which met every target; "
-        "of elastic training jobs: samples per second times statistical efficiency (Pollux)",
+        "goodput": "for language models: the share of all arrived requests that met every target; for "
+        "elastic training jobs: samples per second times statistical efficiency (Pollux)",
         "engine": "serves a language model token by token: in each step all requests that run get a token",
         "router": "chooses the engine of a request as it arrives; a scheduler that binds",
         "TTFT": "time to the first token: from the arrival of a request to its first token",

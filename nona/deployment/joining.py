@@ -1,6 +1,6 @@
-"""All that was found, joined by the names of models and GPUs into the data of a scenario and its model files.
+"""The facts that were found, joined by the names of models and GPUs into a scenario and its model files.
 
-What nobody said stands there as ``asked: KEY``, which the reader of a scenario refuses by its place.
+An unknown fact is written as ``asked: KEY``, which the reader of a scenario refuses by its place.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Row:
 def join(
     found: Found, graphs: Mapping[str, ModelGraph], extra: Mapping[str, bytes], ledger: Ledger
 ) -> Joined:
-    """Return the scenario of all that was found.
+    """Return the scenario of the facts that were found.
 
     ``graphs``: of ONNX files, by their names. ``extra``: files that rows name besides models.
     """

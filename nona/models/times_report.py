@@ -67,7 +67,7 @@ def hardware_warnings(models: Mapping[str, GivenTimes]) -> list[str]:
     return [
         f"{name}: {format_number(100 * given.unscaled)} % of its time is the same on every GPU and slice, "
         "because its "
-        f"file gives times without a device; a slice then costs it nothing. To change that, {REMEDY}."
+        f"file gives times without a device. So a slice costs no time. To change that, {REMEDY}."
         for name, given in models.items()
         if given.unscaled > 0
     ]

@@ -127,8 +127,8 @@ class BatchingSpec(ScenarioPart):
     rule: BatchRule | None = field(
         None,
         "Rule",
-        "When an idle executor starts a batch: with what waits (greedy), full or once its oldest member "
-        "has waited for the delay, also at preferred sizes (as Triton), or full only.",
+        "When an idle executor starts a batch. Greedy: at once. Delay: when full, or after the delay of its "
+        "oldest member. Triton: also at preferred sizes. Static: when full.",
         choices={
             None: "automatic",
             "greedy": "greedy",

@@ -69,8 +69,8 @@ class CostSpec(ScenarioPart):
     precision: Literal["auto", "model", "fp32", "tf32", "fp16", "fp8", "int8", "int4"] = field(
         "auto",
         "Precision",
-        "auto: fp32 runs in TF32 where the stack does so by default and the GPU has it, else in full. fp16, "
-        "fp8 and int8 need an engine that was built for them. Fewer bits: fewer bytes, faster products. "
+        "auto: fp32 runs in TF32 where that is the default of stack and GPU, else in full. fp16, fp8 and "
+        "int8 need an engine that was built for them. Fewer bits: fewer bytes, faster products. "
         "int4: weights of language models only.",
         choices={
             "auto": "as the stack does by default",
@@ -156,8 +156,8 @@ class WorkloadRow(ScenarioPart):
     queue: Literal["model", "executor"] | None = field(
         None,
         "Queue",
-        "One for the model on each server, from which its instances on all GPUs take, as Triton has it; or "
-        "one for each executor, for all models.",
+        "One queue for the model on each server, shared by its instances on all GPUs, as in Triton. Or one "
+        "for each executor, for all models.",
         choices={None: "automatic", "model": "of the model", "executor": "of the executor"},
         none="of the model with stages or the rule triton, else of the executor",
     )

@@ -53,8 +53,8 @@ LATE: Registry[LateRule] = Registry(
         LateRule(
             "drop",
             "dropped",
-            "a call that cannot end within its SLO even in the fastest configurations, without waiting, is "
-            "not served and counts as a miss; others that are late are served in the fastest one",
+            "a call that even without waiting cannot end within its SLO is not served and counts as a miss; "
+            "other late calls are served in the fastest configuration",
             fastest=True,
             drops=True,
         ),
@@ -191,8 +191,8 @@ class SharingSpec(ScenarioPart):
     oversubscription: Annotated[float, Field(ge=1, le=48)] = field(
         1.0,
         "Oversubscription",
-        "How many times the GPU's threads may be allocated. 1: the caps fit, and no client is slowed down; "
-        "above 1 clients slow each other down.",
+        "How many times the GPU's threads may be allocated. 1: the caps fit, and no client is slowed down. "
+        "Above 1 clients slow each other down.",
         when=_policy_field("oversubscription"),
     )
     interference: Annotated[float, Field(ge=1, le=100)] = field(
@@ -284,7 +284,7 @@ class ContainersSpec(ScenarioPart):
         7,
         "Warm at the start",
         "Idle containers of every function on every node at the start; 0: everything starts cold. 7: as "
-        "many as run at once on a GPU in seven parts, where a busy hour leads.",
+        "many as run at once on a GPU in seven parts, as after a busy hour.",
     )
     prewarm: Literal["none", "spare", "ewma"] = field(
         "spare",

@@ -227,7 +227,7 @@ def _from_stamps(
             cell = row[column] if column < len(row) else ""
             raise SimulationError(
                 f"Trace {filename!r}, line {line}: {cell[:40]!r} is neither a number of seconds nor a "
-                "timestamp (or too far from 1970); write for example 0.25 or 2023-11-16 18:17:03.97996."
+                "timestamp (or too far from 1970); write 0.25 or 2023-11-16 18:17:03.97996."
             ) from None
         whole.append(seconds)
         fraction.append(rest)
@@ -293,8 +293,8 @@ def _column_without_header(row: Sequence[str], filename: str) -> int:
     stamped = [i for i in cells if _STAMP.fullmatch(row[i].strip())] or cells
     if len(stamped) > 1:
         raise SimulationError(
-            f"Trace {filename!r}: it has {len(cells)} columns and no header; write their names into the "
-            "first line, and call the arrivals 'timestamp' (seconds) or for example arrival_ms."
+            f"Trace {filename!r}: it has {len(cells)} columns and no header; add a header, with the arrivals "
+            "called 'timestamp' (seconds) or for example arrival_ms."
         )
     return stamped[0]
 

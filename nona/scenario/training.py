@@ -80,13 +80,13 @@ class ElasticSpec(ScenarioPart):
     workload: WorkloadName = field(
         "1",
         "Workload",
-        "1 to 4: 160 jobs in 8 hours, as measured for Pollux; or a CSV file with the columns name, "
-        "arrival_s, application, gpus, batch_size, the last two as users ask for them.",
+        "1 to 4: 160 jobs in 8 hours, as measured for Pollux. Or a CSV file with name, arrival_s, "
+        "application, gpus, batch_size, the last two as users ask for them.",
     )
     load: Annotated[float, Field(gt=0, le=4)] = field(
         1.0,
         "Relative load",
-        "How many times as many jobs in the same hours: below 1, jobs are left out evenly; above 1, jobs of "
+        "Factor on the number of jobs in the same hours. Below 1, jobs are left out evenly; above 1, jobs of "
         "the next workloads are added.",
     )
     profiles: ProfilesSpec | None = field(
@@ -228,8 +228,8 @@ class MovesSpec(ScenarioPart):
     charge: bool = field(
         False,
         "Policies are charged for moves",
-        "A new allocation is taken only if what it gains within the horizon exceeds the steps that its "
-        "moves lose; a job that was moved keeps its GPUs for a while.",
+        "A new allocation is taken only if its gain within the horizon exceeds the steps that its moves "
+        "lose; a moved job keeps its GPUs for a while.",
     )
     overhead: Annotated[Share, Field(gt=0, le=1)] = field(
         0.05,
@@ -418,7 +418,7 @@ class TrainingSpec(ScenarioPart):
     throughputs: Name = field(
         "gavel",
         "Throughputs",
-        "Steps per second of each job on each type: measured by Gavel's authors on K80, P100 and V100, "
+        "Steps per second of each job on each type. Measured by Gavel's authors on K80, P100 and V100, "
         "modelled by the cost layer, or in a CSV file.",
         choices={"gavel": "measured (Gavel)", "modelled": "modelled"},
     )

@@ -194,8 +194,8 @@ class Function:
         if not np.isfinite(total[space.smallest]):
             raise CostError(
                 f"Function {self.name!r}: its table has no time for the smallest configuration "
-                f"({space[space.smallest].text}), on which it must be able to run; add that row, "
-                "or let serverless.configurations begin at sizes that were measured."
+                f"({space[space.smallest].text}); add that row, or let serverless.configurations begin at "
+                "measured sizes."
             )
         if not (total > 0).all():
             raise CostError(

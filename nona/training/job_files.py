@@ -167,8 +167,8 @@ OPTIONAL = (
     *("name", "workers", "weight", "slo", "arrival", "entity", "kind"),
     *("rate", "latency_slo", "checkpoint", "region"),
 )
-TEMPLATE = """# A row per job. hours: how long it takes on so many GPUs (workers) of the type in gpu.
-# Instead of hours and gpu: steps, of a model of the table of throughputs. Other columns may be left out:
+TEMPLATE = """# A row per job. hours: its time on the GPUs (workers) of the type in gpu.
+# Instead of hours and gpu: steps, of a model of the table of throughputs. Optional columns:
 # weight, slo (deadline: 90 min, 2 h), entity (team), kind, rate, latency_slo, checkpoint, region.
 name,hours,gpu,workers,arrival,slo
 fine-tune,6,a100-40gb,1,0 min,12 h

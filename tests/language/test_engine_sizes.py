@@ -67,7 +67,7 @@ def test_a_single_gpu_counts_as_two_and_a_model_that_fits_none_is_refused() -> N
     assert {c.gpus: c.engines for c in sizes(scenario(gpus=1))} == {1: 2, 2: 1}
     with pytest.raises(ScenarioError, match="fits none of its sizes"):
         sizes(scenario(gpu="t4", gpus=1, engine={"utilization": 0.3}))
-    with pytest.raises(ScenarioError, match="the formula of this chart is for engines"):
+    with pytest.raises(ScenarioError, match="the formula of this chart needs engines"):
         sizes(scenario(engine={"scheduler": "sglang"}))
 
 

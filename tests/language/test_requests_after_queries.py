@@ -146,7 +146,7 @@ def test_a_row_that_cannot_follow_is_refused_in_a_line(row, line) -> None:
 
 def test_queries_without_a_steady_state_are_followed_by_nobody() -> None:
     study = prepare_language(scenario_from_mapping(scenario(rate="60/s")))
-    with pytest.raises(SimulationError, match="under local the tasks are more than their executors serve"):
+    with pytest.raises(SimulationError, match="under local the tasks overload their executors"):
         simulate_language(study)
 
 

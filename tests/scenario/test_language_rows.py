@@ -36,7 +36,7 @@ def test_a_file_with_language_models_alone_is_read_and_written():
     assert (engine.blocks, engine.steps.a, engine.steps.q) == (900, 6.678e-3, 1.31e-9)
     assert [router.name for router in scenario.routers] == ["round-robin"]
     assert parse_scenario(dump_scenario(scenario)) == scenario
-    with pytest.raises(ScenarioError, match=r"all of its rows ask language models, .*`nona simulate`"):
+    with pytest.raises(ScenarioError, match=r"all of its rows ask language models; .*`nona simulate`"):
         prepare(scenario)
 
 

@@ -23,7 +23,7 @@ FACTS = Table[tuple[str, Fact]](
     ),
 )
 _READ = """
-| file | what it tells |
+| file | what is read from it |
 |---|---|
 | Triton repository, as a ZIP | tasks and tensors of ensembles, instances, batching |
 | `kubectl get nodes -o json`, `nvidia-smi -L` and `--query-gpu` | servers, GPUs, MIG slices, sharing |
@@ -37,10 +37,10 @@ _PARTS = (("read", "read"), ("assumed", "assumed"), ("not_used", "not used"))
 
 
 def imported_page(state: AppState) -> None:
-    """Show what the files say, what they leave open, and the way on."""
+    """Show the facts of the files, the open questions, and the next step."""
     runs = state.choices.get(WhatRuns)
     st.markdown(
-        "Drop what you run here: a Triton repository (as a ZIP), `kubectl get nodes -o json`, a vLLM "
+        "Drop files of your cluster here: a Triton repository (ZIP), `kubectl get nodes -o json`, a vLLM "
         "command, two scrapes of Prometheus, a table of perf_analyzer. Files are read as text; nothing runs."
     )
     file_field(state, f"imported-files-{len(runs.files)}", "imported")

@@ -53,8 +53,8 @@ class Uploads:
         size = len(data) + sum(self.size(name) for name in others)
         if size > MOST_SESSION_BYTES:
             raise GraphError(
-                f"File {plain!r}: with it the files of this session have {size} bytes, at most "
-                f"{MOST_SESSION_BYTES} are kept; give it the name of a file that it may replace."
+                f"File {plain!r}: with it this session's files have {size} bytes, above the limit of "
+                f"{MOST_SESSION_BYTES}; give it the name of a file that it may replace."
             )
         try:
             write_whole(made(self.folder, GraphError) / plain, data)

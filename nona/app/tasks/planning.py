@@ -63,7 +63,7 @@ class _SearchReporter:
 
 
 def place_scenario(spec: Mapping[str, Any], context: job_context.JobContext) -> SolvedPlacement:
-    """Solve, compare with local and spread, show the working; the best so far is reported on the way."""
+    """Solve, compare with local and spread, show the formulas; report the best placement so far."""
     prepared = job_context.prepared_of(spec, context)
     search = _SearchReporter(prepared, context)
     was_solved = is_solved(prepared, context.cache)

@@ -123,8 +123,8 @@ class CoupledQueries:
 
     def _overloaded(self) -> SimulationError:
         return SimulationError(
-            f"workload: under {self.scheduler} the tasks are more than their executors serve, so that no "
-            "request follows in a steady state; add servers for them, or lower the rates."
+            f"workload: under {self.scheduler} the tasks overload their executors, so requests that follow "
+            "have no steady state; add servers for the tasks, or lower the rates."
         )
 
 

@@ -477,7 +477,7 @@ def _state(system: LanguageSystem, runs: Sequence[RouterReplication]) -> tuple[S
             worst = "backlogged", f"{open_at[-1]} requests were in the system at the end: {part}."
         elif left > MATERIAL and score > SIGNIFICANT:
             return "overloaded", (
-                f"The number of requests in the system kept growing, by {left:.3g} per arrival: the engines "
+                f"The number of requests in the system kept growing, by {left:.3g} per arrival. The engines "
                 "or their caches are too small; add engines, or lower the rates."
             )
         elif open_at[-1] > np.median(open_at) + max(0.01 * len(numbers), 4 * (1 + np.median(open_at)) ** 0.5):

@@ -63,8 +63,8 @@ def engine_sizes(scenario: Scenario, sources: Sources, group: ServerGroupSpec) -
     if any(_engine_load(prepared.system, 1.0) is None for prepared in prepared_by_size.values()):
         raise ScenarioError(
             [
-                "cluster.servers: the formula of this chart is for engines that compute both prompts and "
-                "answers in vLLM's order, for models without experts, and rows with a rate; simulate these."
+                "cluster.servers: the formula of this chart needs engines for prompts and answers in vLLM's "
+                "order, models without experts, and rows with a rate; simulate these."
             ]
         )
     most = {size: _most(prepared.system) for size, prepared in prepared_by_size.items()}

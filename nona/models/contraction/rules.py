@@ -61,8 +61,8 @@ def _direct_reason(merging: Merging, u: int, v: int) -> str:
 DIRECT = ContractionRule(
     name=DIRECT_NAME,
     condition=(
-        "a → b is contracted when every other input of b is an input of a, and every other consumer of a "
-        "is a consumer of b."
+        "a → b is contracted when all other inputs of b are inputs of a, and all other consumers of a are "
+        "consumers of b."
     ),
     source="Nona, slides on graph contraction (Pit-Claudel et al., IEEE CloudNet 2024)",
     apply=_apply_direct,
@@ -158,8 +158,8 @@ def _apply_size_aware(merging: Merging) -> None:
 SIZE_AWARE = ContractionRule(
     name=SIZE_AWARE_NAME,
     condition=(
-        "a → b is contracted when the direct rule allows it and the bytes between them are at least the "
-        "bytes into a or at least the bytes out of b."
+        "a → b is contracted when the direct rule allows it, and the bytes between them are at least the "
+        "bytes into a or out of b."
     ),
     source="Own restriction of the direct rule, which keeps the cheapest cuts",
     apply=_apply_size_aware,

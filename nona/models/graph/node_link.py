@@ -163,7 +163,7 @@ def _from_adjacency(nodes: Sequence[object], rows: object, name: str) -> list[ob
     if not (fits and isinstance(rows, list | tuple) and all(isinstance(row, list | tuple) for row in rows)):
         raise GraphError(
             f"Graph {quote(name)}: it has {len(nodes)} nodes and no list of edges; call the list 'edges' or "
-            "'links' (empty for tasks that do not depend on each other), or write NetworkX's 'adjacency'."
+            "'links' (empty for independent tasks), or write NetworkX's 'adjacency'."
         )
     links: list[object] = []
     for node, row in zip(nodes, rows, strict=True):

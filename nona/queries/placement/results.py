@@ -397,7 +397,7 @@ class PlacementOutcome(RunResult):
 
 
 class SolvedPlacement(PlacementOutcome):
-    """The same with the working, and the steps of the search.
+    """The placement with its formulas in numbers, and the steps of the search.
 
     ``known``: the placement had been solved before, in ``nona.seconds``, and was taken from the cache.
     """

@@ -373,9 +373,8 @@ def share_notes(model: PlacementModel, x: Probabilities) -> tuple[str, ...]:
         parts = max((_parts(model, x, j) for j in range(len(shares)) if shares[j, k] > 0), default=1)
         if servers < parts:
             notes.append(
-                f"Class {name} is on {servers} server{'s' * (servers > 1)} only and up to {parts} parts of a "
-                "query may be drawn to it: parts on the same server run in sequence, which "
-                "the prediction neglects."
+                f"Class {name} is on {servers} server{'s' * (servers > 1)} only, and may get up to {parts} "
+                "parts of a query. The prediction neglects that parts on the same server run in sequence."
             )
     return tuple(notes)
 

@@ -305,16 +305,16 @@ def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorCla
         large = {n: w for n, w in weights.items() if w > executor_class.memory_bytes}
         problems += [
             f"{name}: its weights, {format_size(size)}, do not fit an executor of {room}; the "
-            "placement uses other classes if they can hold it; otherwise choose a larger slice or GPU, fewer "
-            "MPS clients, a lower precision, or another model"
+            "placement uses other classes if it can; else choose a larger slice or GPU, fewer MPS clients, a "
+            "lower precision, or another model"
             for name, size in large.items()
         ]
         total = sum(weights.values())
         if not large and total > executor_class.memory_bytes:
             problems.append(
-                f"All models together have {format_size(total)} of weights, more than fits an executor of "
-                f"{room}; the placement keeps only some of them there, and reports an error if no other "
-                "executor can hold the rest; larger slices or fewer models allow more placements"
+                f"All models together have {format_size(total)} of weights, too much for an executor of "
+                f"{room}; the placement keeps some there, and fails if no other executor holds the rest; "
+                "larger slices or fewer models allow more placements"
             )
     return problems
 

@@ -72,8 +72,8 @@ class Pairing:
         least = "" if len(common) == 1 else f"{common[0]} to "
         first = "replication" if common == [1] else f"{least}{common[-1]} replications"
         return (
-            f"{text} Changes cover the first {first}, which both have; "
-            "each mean is over all of its run, so that a change is not the difference of the two means."
+            f"{text} Changes cover the first {first}, which both have. "
+            "Each mean is over its whole run, so a change is not the difference of the two means."
         )
 
 

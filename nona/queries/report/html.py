@@ -313,8 +313,8 @@ def _utilisation_section(data: SimulationOutcome) -> ReportPart | None:
 LIMITS = (
     "Times of operators are modelled unless they are marked as measured or given; their accuracy is "
     "stated above.",
-    "An executor runs one task at a time, first come, first served, without preemption; sharing one GPU "
-    "is modelled by MIG slices or MPS shares only.",
+    "An executor serves first come, first served, without preemption. It runs one task at a time unless "
+    "batching or instances are set.",
     "Background load is Poisson and independent of the queries. Failures, cold starts and the loading of "
     "weights are not simulated.",
     "Intervals are at 95 % over replications, without correction for multiple comparisons: about one in "

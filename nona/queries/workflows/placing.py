@@ -131,8 +131,8 @@ def _check(system: System, objective: str) -> None:
         )
     if objective == "formula" and system.beyond_formula:
         raise PlacementError(
-            "Objective 'formula': the formula has no waits of executors that batch, of instances that share "
-            "a GPU, and of users in a closed loop; choose 'mean-jct', or take these out of the scenario."
+            "Objective 'formula': the formula has no waits for batches, shared GPUs and closed loops; choose "
+            "'mean-jct', or remove these from the scenario."
         )
 
 

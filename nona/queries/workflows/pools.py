@@ -120,8 +120,8 @@ def _stage_problems(scenario: Scenario, row: WorkloadRow, model: PreparedModel) 
             lines.append(f"{where}: {name!r} is no task of the model; {hint}.")
         elif spec.cpu is not None and not _has_time(model, name):
             lines.append(
-                f"{where}: cpu of {name!r} needs its time, and the model has only one that is modelled for "
-                "GPUs; state a time in the model's file or in cost.measured."
+                f"{where}: cpu of {name!r} needs a time, and the only one is modelled for GPUs; state a time "
+                "in the model's file or in cost.measured."
             )
     return lines
 

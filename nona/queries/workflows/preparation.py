@@ -215,8 +215,8 @@ def check_has_queries(scenario: Scenario) -> None:
     if not scenario.workload and scenario.language:
         raise ScenarioError(
             [
-                "workload: all of its rows ask language models, which `nona simulate` runs; add a row with a "
-                "model, and a server without an engine, for what else is asked."
+                "workload: all of its rows ask language models; use `nona simulate`, or add a row with a "
+                "model, and a server without an engine."
             ]
         )
     if not scenario.workload:

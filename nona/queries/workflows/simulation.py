@@ -123,8 +123,8 @@ HOPELESS = 1.05  # load offered over what can be served, from which on no longer
 
 
 _BY_LOAD = (
-    "The load offered to a class of executors is at least what it can serve, so there is no steady state; "
-    "this run is too short to show it."
+    "The load offered to a class of executors is at least its capacity, so there is no steady state. "
+    "This run is too short to show it."
 )
 
 

@@ -161,8 +161,8 @@ def _check_gpus(scenario: Scenario, spec: ServerlessSpec) -> None:
     problems = []
     if len(gpus) > 1:
         problems.append(
-            f"cluster.servers: {' and '.join(gpus)} differ in speed, and the times of functions hold for one "
-            "kind of GPU; keep one kind, and compare the kinds as scenarios of their own."
+            f"cluster.servers: {' and '.join(gpus)} differ in speed, but functions' times hold for one kind "
+            "of GPU; keep one kind, and compare the kinds in separate scenarios."
         )
     if not SHARING_MODES.find(spec.sharing.mode).oversubscribes:
         problems += [

@@ -239,8 +239,8 @@ class _Run:
         last = self.system.jobs[-1]
         if last.arrival_s > MOST_TICKS * self.system.tick_s:
             raise SimulationError(
-                f"Elastic training: job {last.name!r} comes after {last.arrival_s:g} s, but a run has "
-                f"{MOST_TICKS} ticks of {self.system.tick_s} s at most; let it come earlier, or take longer "
+                f"Elastic training: job {last.name!r} arrives after {last.arrival_s:g} s, but a run has at "
+                f"most {MOST_TICKS} ticks of {self.system.tick_s} s; let it arrive earlier, or use longer "
                 "ticks."
             )
 

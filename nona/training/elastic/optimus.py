@@ -410,8 +410,8 @@ LINKED = ElasticPolicy(
     title="Optimus, seeing the link",
     summary="Every GPU goes where it saves the most remaining time, with what the link costs now.",
     source="Optimus (EuroSys 2018) as above; what it sees is ours",
-    adaptation="Ours: the oracle's step times are longer by what an all-reduce takes on the "
-    "link as it is now; gains look ahead to a full node, and jobs move to fewer nodes.",
+    adaptation="Ours: the oracle's step times include an all-reduce over the link at its present load. "
+    "Gains look ahead to a full node, and jobs move to fewer nodes.",
     build=_linked,
     settings={"every_ticks": EVERY_TICKS},
     network_view="N4",

@@ -257,8 +257,8 @@ def _carried_notes(
 ) -> list[str]:
     """Name the types whose rates are modelled, and those without rates."""
     notes = [
-        f"Rates on {gpu} are modelled: those on {source} times what the cost layer says of both GPUs; "
-        "measured ones can be given as a table (training.throughputs)."
+        f"Rates on {gpu} are modelled: rates on {source} times the cost layer's ratio of both GPUs; "
+        "training.throughputs takes a table of measured ones."
         for gpu, source in carried_from.items()
     ]
     empty = [gpu for gpu in cluster.types if gpu not in table.provenance]

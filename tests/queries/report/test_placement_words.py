@@ -34,8 +34,7 @@ def test_a_bound_above_what_was_simulated_is_no_bound():
     assert "bounds no simulated time" not in comparison.optimum_text(report())
     unknown = report(formula=None, predicted=but(MIX, jct_s=None))
     assert comparison.formula_text(unknown) == (
-        "The formula has no waits of executors that batch, of instances that share a GPU, and of users in a "
-        "closed loop; only loads are predicted."
+        "The formula has no waits for batches, shared GPUs and closed loops; only loads are predicted."
     )
 
 

@@ -181,8 +181,9 @@ LANGUAGE = RunPage(
     summary=_summary,
     fields=_fields,
     answer=_answer,
-    before="Every router gets the same requests. A run shows the time to the first token (TTFT), the time "
-    "per further token (TPOT), the requests that meet every target (goodput), and the cache usage.",
+    before="Every router gets the same requests. A run shows the time to the first token (TTFT) and per "
+    "further token (TPOT). It also shows the share of requests that meet every target (goodput), and the "
+    "cache usage.",
     tabs={"Routers": Tab(_routers), "Requests": Tab(_requests), "Engines": Tab(_engines)},
     files=_files,
     command="simulate",

@@ -121,8 +121,8 @@ PROFILE = (PART, "profile")
 ENDINGS = (".csv", ".tsv", ".txt")
 LISTED = 8  # models of which the rate is shown
 PROFILE_HELP = (
-    "CSV with a column factor (on the rates here) or rate (queries/s) and 24 or 168 rows, the first for "
-    "Monday 0:00; or a trace of arrivals, whose first day or week counts."
+    "CSV with 24 or 168 rows, the first for Monday 0:00, and a column factor (on the rates here) or rate "
+    "(queries/s). Or a trace of arrivals, whose first day or week counts."
 )
 
 

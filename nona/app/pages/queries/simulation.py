@@ -155,8 +155,8 @@ def _expert_table(state: AppState) -> None:
     with st.expander("What the expert does with each model", icon=":material/tune:", expanded=wrong):
         st.caption(
             "automatic: the preset with the least predicted completion time at an idle network. Own parts: "
-            "each line is a part, its tasks separated by commas; a part gets a server of its own, all else "
-            "stays on the first."
+            "one line per part, with tasks separated by commas; each part gets its own server, all other "
+            "tasks stay on the first."
         )
         for row, label in enumerate(state.scenario.labels):
             _row(state, row, label, _mode_of(own.get(label)))

@@ -22,8 +22,8 @@ from nona.scenario.rows import BatchingSpec
 
 FIELDS = " ".join(BatchingSpec.model_fields)
 BOUND = (
-    "Latency bound: a query that just misses a batch waits until the batch ends, or for the delay if that is "
-    "longer, and then runs in the next batch."
+    "Latency bound: a query that just misses a batch waits until the batch ends, or for a longer delay. "
+    "Then it runs in the next batch."
 )
 
 

@@ -43,8 +43,9 @@ SLO = Preset(
     ("serverless", "slo_factor"),
     {"strict": 0.8, "moderate": 1.0, "relaxed": 1.2},
     {"strict": "strict 0.8 L", "moderate": "moderate 1 L", "relaxed": "relaxed 1.2 L"},
-    "The deadline from a call's arrival to its last stage's end, as a multiple of L: the workflow's time "
-    "with every function at batch 1, 1 vCPU, 1 vGPU. Strict 0.8 L, moderate 1.0 L, relaxed 1.2 L (from the "
+    "The deadline from a call's arrival to its last stage's end, as a multiple of L. L is the workflow's "
+    "time with every function at batch 1, 1 vCPU, 1 vGPU. "
+    "Strict 0.8 L, moderate 1.0 L, relaxed 1.2 L (from the "
     "ESG slides); as in the workload: each row's own SLO.",
 )
 LOAD = Preset(

@@ -100,8 +100,8 @@ def functions_tab(state: AppState, data: ServerlessOutcome | None) -> None:
 def _default_law(state: AppState) -> None:
     st.markdown("**Functions of which only the time T at the smallest configuration is known**")
     st.caption(
-        "The CPU takes its share of T, the GPU the rest times max(floor, (constant + (1 - constant) · b) / "
-        "g^exponent), the shape of the measured VGG-16 and VGG-19. The CPU share is assumed. It decides "
+        "The CPU takes its share of T. The GPU takes the rest times max(floor, (constant + (1 - constant) · "
+        "b) / g^exponent), the shape of the measured VGG-16 and VGG-19. The CPU share is assumed. It decides "
         "whether vCPUs or vGPUs run out first: try several values."
     )
     form(state, "serverless", "cpu_share gpu_floor gpu_constant gpu_exponent", 4, 150)

@@ -213,9 +213,9 @@ def _policies_tab(state: AppState, data: ElasticHistory) -> None:
 def _fairness_tab(state: AppState, data: ElasticHistory) -> None:
     rho_chart(data.report.policies, elastic_style, "elastic-rho")
     st.caption(
-        f"ρ ({term('finish-time fairness')}): a job's JCT over its JCT alone on an equal share: the "
-        "number of GPUs over the mean number of jobs present with it, in whole GPUs, at the batch size that "
-        "its user asked for. A policy that chooses better batch sizes can bring most jobs below 1."
+        f"ρ ({term('finish-time fairness')}): a job's JCT over its JCT alone on an equal share, at the "
+        "user's batch size. The share is the number of GPUs over the mean number of jobs present with it, in "
+        "whole GPUs. A policy that chooses better batch sizes can bring most jobs below 1."
     )
 
 
@@ -240,9 +240,9 @@ def _jobs_tab(state: AppState, data: ElasticHistory) -> None:
             "gaps: it has no GPUs",
         )
         st.caption(
-            f"{term('goodput')}: progress in samples at the smallest batch size per second, over a tick; "
-            f"{term('statistical efficiency')}: what a sample brings, at most 1, "
-            f"as at the smallest batch; the larger the {term('gradient noise')}, the nearer to 1."
+            f"{term('goodput')}: progress in samples at the smallest batch size per second, over a tick. "
+            f"{term('statistical efficiency')}: progress of a sample, 1 at the smallest batch, less at "
+            f"larger ones; the larger the {term('gradient noise')}, the nearer to 1."
         )
     else:
         st.caption("The history of this job was not kept: the run has too many jobs and ticks.")

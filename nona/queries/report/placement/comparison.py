@@ -105,10 +105,7 @@ def lead_text(report: PlacementReport) -> str:
     return f"{found}; in the runs of the search the next one is {behind} behind."
 
 
-NO_WAITS = (
-    "The formula has no waits of executors that batch, of instances that share a GPU, and of users in a "
-    "closed loop; only loads are predicted."
-)
+NO_WAITS = "The formula has no waits for batches, shared GPUs and closed loops; only loads are predicted."
 
 
 def origin_text(report: PlacementReport) -> str:
