@@ -16,8 +16,9 @@ from nona.language.report.tables import language_text, language_trace, plan_text
 from nona.language.results import LanguagePlanned, LanguageRun
 from nona.language.routers import ROUTERS
 from nona.language.workflows.engines import prepare_language
+from nona.language.workflows.outcome import TRACED, language_outcome
 from nona.language.workflows.plan import plan_language
-from nona.language.workflows.simulation import TRACED, language_outcome, simulate_language
+from nona.language.workflows.simulation import simulate_language
 from nona.queries.workflows.shipped import now_text
 from nona.scenario.lookup import Sources
 from nona.scenario.provenance import about_scenario

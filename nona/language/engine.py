@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from nona.core.compiled.memory import drop_first, push
-from nona.language.records import add_gap, add_step
+from nona.language.records import RequestTimes, add_gap, add_step
 from nona.language.routers import route
 from nona.language.server import (
     compose,
@@ -178,7 +178,7 @@ def make_token(s: EngineState, e: int, r: int, measured: bool) -> None:
     if q.made == 1:
         s.times.first_s[r] = now
     else:
-        s.times.max_gap_s[r] = max(s.times.max_gap_s[r], now - q.last_s)
+        note_gap(s.times, r, now - q.last_s, now)
     if measured:
         s.sums.made[e, q.row] += 1
         if q.last_s == begin_s:
@@ -186,6 +186,12 @@ def make_token(s: EngineState, e: int, r: int, measured: bool) -> None:
         elif q.made > 1:
             add_gap(s.sums, e, q.row, now - q.last_s, 1)
     q.last_s = now
+
+
+def note_gap(times: RequestTimes, r: int, gap_s: float, end_s: float) -> None:
+    """Keep a gap between two tokens of request ``r`` if it is its longest so far."""
+    if gap_s > times.max_gap_s[r]:
+        times.max_gap_s[r], times.gap_end_s[r] = gap_s, end_s
 
 
 def go_away(s: EngineState, e: int, place: int) -> None:
@@ -339,14 +345,15 @@ def _decode_on(s: EngineState, e: int, now: float, until_s: float, steps: int, k
         room = q.held * BLOCK_TOKENS - q.computed - 1  # tokens that fit once this step is over
         if room < BLOCK_TOKENS:
             s.fill[room] += 1
-    spare, taken, longest_s = s.router.free[e], 0, 0.0
+    spare, taken, longest_s, longest_end_s = s.router.free[e], 0, 0.0, 0.0
     begin_s = now
     while taken + 1 < steps:
         end_s = begin_s + _seconds_of(x, x.runs, kv, 0, 0.0)
         wanted = s.fill[taken % BLOCK_TOKENS] if x.order != STATIC else 0
         if end_s >= until_s or wanted > spare:
             break
-        longest_s = max(longest_s, end_s - begin_s)
+        if end_s - begin_s > longest_s:
+            longest_s, longest_end_s = end_s - begin_s, end_s
         _measure(s, e, begin_s, end_s, x.runs, 0)
         if c.begin_s <= begin_s and begin_s < c.close_s:
             for row in range(c.rows):
@@ -367,8 +374,7 @@ def _decode_on(s: EngineState, e: int, now: float, until_s: float, steps: int, k
             q.computed += taken
             q.made += taken
             q.last_s = begin_s
-            r = s.running[e, k]
-            s.times.max_gap_s[r] = max(s.times.max_gap_s[r], longest_s)
+            note_gap(s.times, s.running[e, k], longest_s, longest_end_s)
             blocks = blocks_of(q.computed + 1)
             if blocks > q.held:
                 hold(s, e, q, blocks)

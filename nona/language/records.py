@@ -66,7 +66,7 @@ class RequestTimes(NamedTuple):
     ``arrival_s``, ``first_s``, ``end_s``: ``nan`` where it did not happen; ``rank``: how many arrived before;
     ``engine`` that it was sent to (``REFUSED``: it fits none), ``decoder``: where its KV was sent;
     ``preemptions``; ``sent_s``: how long its KV was on its way; ``max_gap_s``: the longest gap between two of
-    its tokens, 0 before the second.
+    its tokens, 0 before the second, and ``gap_end_s``, when it first ended.
     """
 
     arrival_s: Floats
@@ -78,15 +78,18 @@ class RequestTimes(NamedTuple):
     decoder: Ints
     preemptions: Ints
     max_gap_s: Floats
+    gap_end_s: Floats
 
     @classmethod
     def unknown(cls, requests: int) -> RequestTimes:
         """Return the times of ``requests`` requests that have not arrived: ``nan``, −1 and 0."""
-        arrival_s, first_s, end_s = np.full((3, requests), math.nan)
+        arrival_s, first_s, end_s, gap_end_s = np.full((4, requests), math.nan)
         rank, engine, decoder = np.full((3, requests), -1, dtype=np.int64)
         preemptions = np.zeros(requests, dtype=np.int64)
         sent_s, max_gap_s = np.zeros((2, requests))
-        return cls(arrival_s, first_s, end_s, sent_s, rank, engine, decoder, preemptions, max_gap_s)
+        return cls(
+            arrival_s, first_s, end_s, sent_s, rank, engine, decoder, preemptions, max_gap_s, gap_end_s
+        )
 
 
 class Sums(NamedTuple):

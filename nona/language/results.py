@@ -174,6 +174,22 @@ class EngineStep(Document):
     waiting: int
 
 
+class LongestPause(Document):
+    """The longest gap between two tokens of a request in a chart of steps, and what its engine did meanwhile.
+
+    ``row`` of the request; ``prefill`` tokens of prompts and ``steps`` were computed in it, 0 where they are
+    not known; ``preempted``: the request was put back within its life.
+    """
+
+    engine: int
+    row: int
+    begin_s: float
+    end_s: float
+    steps: int
+    prefill: int
+    preempted: bool
+
+
 class RequestPoint(Document):
     """One measured request: its row and arrival, its times in seconds, how often it was preempted."""
 
@@ -186,12 +202,16 @@ class RequestPoint(Document):
 
 
 class LanguageRun(RunResult):
-    """A simulation with its charts: by router the first steps and some requests of the first replication."""
+    """A simulation with its charts: by router the first steps and some requests of the first replication.
+
+    ``pauses``: the longest one within these steps; results that were saved before have none.
+    """
 
     report: LanguageReport
     rows: tuple[str, ...]
     steps: Mapping[str, tuple[EngineStep, ...]]
     requests: Mapping[str, tuple[RequestPoint, ...]]
+    pauses: Mapping[str, LongestPause | None] = {}
 
 
 class LanguageOption(Document):

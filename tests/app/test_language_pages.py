@@ -10,8 +10,10 @@ from nona.core.tables import share_text
 from nona.language.formula import predict
 from nona.language.gpu import requests_that_fit, share_for
 from nona.language.report.memory import shown_share
+from nona.language.report.tables import pause_text
 from nona.language.workflows.engines import prepare_language
-from nona.language.workflows.simulation import STEPS, TRACED, _steps, simulate_language
+from nona.language.workflows.outcome import STEPS, TRACED, steps_shown
+from nona.language.workflows.simulation import simulate_language
 from nona.scenario.sample_files import shipped_scenario
 
 
@@ -181,10 +183,16 @@ def test_the_share_that_some_requests_need_is_said_and_taken(open_page):
 def test_the_steps_on_the_page_are_those_around_the_longest():
     study = prepare_language(shipped_scenario("prefill_stalls_decode"))
     (run, *_) = simulate_language(study, steps=TRACED).runs["round-robin"]
-    shown, all_s = _steps(run), run.trace["end_s"] - run.trace["begin_s"]
+    (shown, pause), all_s = steps_shown(run), run.trace["end_s"] - run.trace["begin_s"]
     assert max(s.end_s - s.begin_s for s in shown) == pytest.approx(all_s.max())
     assert max(s.prefill for s in shown) >= 8000
     assert (shown[0].begin_s, len(shown)) == (0.0, STEPS)
+    answered = [s for s in shown if s.decodes]  # each answer that runs gets a token at the end of each step
+    longest = max(answered, key=lambda s: s.end_s - s.begin_s)
+    assert (pause.begin_s, pause.end_s) == pytest.approx((longest.begin_s, longest.end_s))
+    assert (pause.prefill, pause.steps) == (longest.prefill, 1)
+    text = pause_text(pause, ("chat", "documents"))
+    assert text.endswith(f"chat: {longest.prefill:,} tokens of prompts were computed in the same step.")
 
 
 def test_the_slider_sets_the_token_budget_which_shortens_the_longest_gaps(open_page):
@@ -195,6 +203,9 @@ def test_the_slider_sets_the_token_budget_which_shortens_the_longest_gaps(open_p
     start(state, "language")
     finish(at, "language")
     first = state.results["language"]
+    pause = pause_text(first.data.pauses["round-robin"], first.data.rows)
+    put(go(at, "simulation"), "language-tabs", "Engines")
+    assert pause in said(at.markdown).replace("\\", "")
     go(at, "simulation").select_slider[0].set_value(1024).run()
     assert state.scenario.cluster.servers[0].engine.budget == 1024
     assert state.results["language"] is first

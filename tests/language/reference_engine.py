@@ -165,7 +165,8 @@ class Loop:
         if r.made == 1:
             r.first_s = self.now
         else:
-            r.max_gap_s = max(r.max_gap_s, self.now - r.last_s)
+            if self.now - r.last_s > r.max_gap_s:
+                r.max_gap_s, r.gap_end_s = self.now - r.last_s, self.now
         if measured:
             self.sums.made[server.number, r.row] += 1
             if r.last_s == server.composed_s:

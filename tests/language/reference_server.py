@@ -44,7 +44,7 @@ class Request:
         self.path: list[int] = []
         self.kv_bytes = self.set_out_s = self.through_s = 0.0
         self.max_gap_s = 0.0
-        self.arrival_s = self.first_s = self.end_s = math.nan
+        self.arrival_s = self.first_s = self.end_s = self.gap_end_s = math.nan
         self.sent_s = 0.0
         self.rank = self.engine = self.decoder = -1
         self.preemptions = 0

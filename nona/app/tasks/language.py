@@ -10,8 +10,9 @@ from nona.app.tasks.context import JobContext, PlacingReporter, scenario_of, sou
 from nona.language.results import LanguagePlan, LanguagePlanned, LanguageRun
 from nona.language.workflows.engines import prepare_language
 from nona.language.workflows.following import CoupledQueries
+from nona.language.workflows.outcome import TRACED, language_outcome
 from nona.language.workflows.plan import plan_language
-from nona.language.workflows.simulation import TRACED, language_outcome, simulate_language
+from nona.language.workflows.simulation import simulate_language
 from nona.queries.workflows.shipped import now_text
 from nona.scenario.provenance import about_scenario
 

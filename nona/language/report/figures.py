@@ -29,9 +29,10 @@ from nona.core.tables import kept_text, mean_text
 from nona.core.text import count_text
 from nona.core.units import format_number, format_size, format_time
 from nona.language.gpu import MemorySplit
-from nona.language.report.tables import MEASURES
+from nona.language.report.tables import MEASURES, pause_text
 from nona.language.results import (
     EngineStep,
+    LongestPause,
     RequestPoint,
     RequestTargets,
     RouterResult,
@@ -39,7 +40,7 @@ from nona.language.results import (
     TokenTimes,
 )
 
-DECODES, PROMPTS = PALETTE[1], PALETTE[2]
+DECODES, PROMPTS, PAUSE = PALETTE[1], PALETTE[2], PALETTE[3]
 BINS = 40
 
 
@@ -90,8 +91,16 @@ def plane_figure(
     return chart
 
 
-def steps_figure(steps: Sequence[EngineStep], engines: Sequence[str]) -> go.Figure:
-    """Return a cell per step of each engine; those with tokens of prompts in another colour."""
+def steps_figure(
+    steps: Sequence[EngineStep],
+    engines: Sequence[str],
+    pause: LongestPause | None = None,
+    rows: Sequence[str] = (),
+) -> go.Figure:
+    """Return a cell per step of each engine; those with tokens of prompts in another colour.
+
+    The longest ``pause`` of an answer is a bar within its engine's; ``rows`` are the names of the rows.
+    """
     chart = figure(120 + 34 * len(engines))
     for label, colour, prompts in (("tokens of answers", DECODES, False), ("with prompts", PROMPTS, True)):
         of = [s for s in steps if (s.prefill > 0) == prompts]
@@ -108,6 +117,17 @@ def steps_figure(steps: Sequence[EngineStep], engines: Sequence[str]) -> go.Figu
                 for s in of
             ],
             hovertemplate="%{customdata}<extra></extra>",
+        )
+    if pause is not None:
+        add_bars(
+            chart,
+            "longest pause of an answer",
+            [text(engines[pause.engine], 24)],
+            [1e3 * (pause.end_s - pause.begin_s)],
+            PAUSE,
+            text(pause_text(pause, rows)),
+            base=[1e3 * pause.begin_s],
+            width=0.25,
         )
     chart.update_layout(barmode="overlay", bargap=0.35)
     chart.update_xaxes(title="time, ms")

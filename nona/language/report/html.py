@@ -19,7 +19,7 @@ from nona.core.html.pieces import (
     table,
 )
 from nona.core.units import format_time
-from nona.language.report.figures import goodput_figure, plane_figure, times_figure
+from nona.language.report.figures import goodput_figure, plane_figure, steps_figure, times_figure
 from nona.language.report.tables import (
     HELP,
     MEASURES,
@@ -28,6 +28,7 @@ from nona.language.report.tables import (
     followed_lines,
     language_finding,
     off_lines,
+    pause_text,
     predicted_lines,
     requests_table,
 )
@@ -79,6 +80,7 @@ def request_sections(data: LanguageRun, heading: str = "") -> Iterator[ReportPar
     yield from (section(heading, *first),) if heading else first
     yield section("Routers", *_routers(data))
     yield from (_row(data, row) for row in data.rows)
+    yield section("Steps", *_steps(data))
     engines = (table(engines_table(of), f"Engines under {name}") for name, of in report.schedulers.items())
     yield section("Engines", *engines)
     yield section(
@@ -95,6 +97,19 @@ def _routers(data: LanguageRun) -> Iterator[ReportPart | None]:
     yield bullets((f"{n}: {r.state_reason}" for n, r in routers.items() if r.state_reason), "bad")
     if any(of.goodput.mean is not None for of in routers.values()):
         yield _dots("Goodput of all rows", goodput_figure(routers))
+
+
+def _steps(data: LanguageRun) -> Iterator[ReportPart | None]:
+    """Yield the chart of each router's steps where these were kept, with the longest pause among them."""
+    for name, steps in data.steps.items():
+        if steps:
+            pause, engines = data.pauses.get(name), list(data.report.schedulers[name].engines)
+            yield chart(
+                f"Steps of the engines under {name}",
+                steps_figure(steps, engines, pause, data.rows),
+                "A cell for each step, steps with prompts in another colour, the longest pause marked",
+                "" if pause is None else pause_text(pause, data.rows),
+            )
 
 
 def _row(data: LanguageRun, row: str) -> ReportPart | None:

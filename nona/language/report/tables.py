@@ -38,6 +38,7 @@ from nona.language.results import (
     LanguagePlan,
     LanguageReport,
     LanguageRun,
+    LongestPause,
     RequestResult,
     RouterResult,
     SizeCurve,
@@ -231,6 +232,20 @@ def pace_finding(report: LanguageReport) -> str:
         f"{name}: the first token comes after {format_time(ttft_s)} on average; one of a hundred gaps "
         f"between tokens is longer than {format_time(gap_s)}.{pause}"
     )
+
+
+def pause_text(pause: LongestPause, rows: Sequence[str]) -> str:
+    """Say whose answer paused longest in the chart of steps, how long, and what its engine did meanwhile."""
+    said = (
+        f"The longest pause shown is {format_time(pause.end_s - pause.begin_s)}, of an answer of "
+        f"{rows[pause.row]}"
+    )
+    if pause.prefill:
+        steps = "the same step" if pause.steps == 1 else f"{pause.steps} steps"
+        return f"{said}: {pause.prefill:,} tokens of prompts were computed in {steps}."
+    if pause.preempted and pause.steps != 1:
+        return f"{said}: the cache was full, and the request was put back."
+    return f"{said}: a step of answers alone." if pause.steps == 1 else f"{said}."
 
 
 def language_text(report: LanguageReport) -> str:

@@ -32,12 +32,9 @@ from nona.language.report.tables import best_router
 from nona.language.results import (
     EnginePrediction,
     EngineResult,
-    EngineStep,
     KvTokens,
     LanguageReport,
-    LanguageRun,
     LongestGaps,
-    RequestPoint,
     RequestResult,
     RequestTargets,
     RouterResult,
@@ -52,7 +49,6 @@ from nona.queries.results import JobCounts, State
 from nona.queries.simulation.sizes import auto_warmup
 from nona.queries.simulation.steady_state import MATERIAL, SIGNIFICANT, growth_of, part_run
 from nona.scenario.lookup import Sources
-from nona.scenario.provenance import about_scenario
 from nona.scenario.schema import Scenario, SimulationSpec
 
 RequestTime = Literal["ttft_s", "tpot_s", "e2e_s"]
@@ -380,7 +376,7 @@ def _engine(system: LanguageSystem, runs: Sequence[RouterReplication], number_of
         prefill_per_step=sum(int(r.sums.prefill[e]) for r in runs) / steps,
         kv_share=_mean([r.sums.kv_area[e].sum() / _span(r) / engine.kv_tokens for r in runs]),
         kv_most=max(int(r.sums.kv_peak[e]) for r in runs) / engine.kv_tokens,
-        prefix_hits=_hits(runs, e) if engine.shares_prefixes else None,
+        prefix_hits=_hits(runs, e) if engine.shares_prefixes and _prefixed(system, engine) else None,
         fits=_fits(system, engine),
     )
 
@@ -388,6 +384,11 @@ def _engine(system: LanguageSystem, runs: Sequence[RouterReplication], number_of
 def _fits(system: LanguageSystem, engine: Engine) -> int | None:
     tokens = [row.lengths.tokens.sum(axis=1) for row in system.rows if row.model == engine.model]
     return requests_that_fit(engine.blocks, round(float(np.concatenate(tokens).mean()))) if tokens else None
+
+
+def _prefixed(system: LanguageSystem, engine: Engine) -> bool:
+    rows = (row for row in system.rows if row.model == engine.model)
+    return any(row.lengths.prefix is not None for row in rows)
 
 
 def _hits(runs: Sequence[RouterReplication], e: int) -> float:
@@ -513,79 +514,3 @@ def _checks(system: LanguageSystem, runs: Sequence[RouterReplication]) -> list[C
         Check("first tokens follow arrivals, last ones first ones", order, "of measured requests"),
         Check("Little's law for requests", apart < 1e-6, f"{apart:.2g} of the times too much at engines"),
     ]
-
-
-STEPS = 120  # of the engine with the longest one
-TRACED = 1500  # of each engine, among which it is looked for
-_POINTS = 600  # requests of each router
-
-
-def language_outcome(scenario: Scenario, result: LanguageResult, made_at: str) -> LanguageRun:
-    """Return a simulation's report with the data of its charts.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        The scenario that was simulated.
-    result : LanguageResult
-        The result of :func:`simulate_language`.
-    made_at : str
-        The date, as text.
-
-    Returns
-    -------
-    LanguageRun
-        The report, and by router some steps and requests of the first replication.
-    """
-    return LanguageRun(
-        about=about_scenario(scenario, scenario, made_at),
-        report=result.report,
-        rows=scenario.language_labels,
-        steps={name: _steps(runs[0]) for name, runs in result.runs.items()},
-        requests={name: _points(runs[0]) for name, runs in result.runs.items()},
-    )
-
-
-def _steps(run: RouterReplication) -> tuple[EngineStep, ...]:
-    """Return the steps around the longest one, from 0 s on, while those of all engines are known."""
-    trace = run.trace
-    if not len(trace):
-        return ()
-    longest = int(np.argmax(trace["end_s"] - trace["begin_s"]))
-    own = np.flatnonzero(trace["engine"] == trace["engine"][longest])
-    first = max(0, int(np.searchsorted(own, longest)) - STEPS // 3)
-    begin_s = float(trace["begin_s"][own[first]])
-    ends_s = [float(trace["end_s"][trace["engine"] == e].max()) for e in np.unique(trace["engine"])]
-    until_s = min(
-        [float(trace["end_s"][own[first : first + STEPS]].max()), *(e for e in ends_s if e > begin_s)]
-    )
-    shown = trace[(trace["begin_s"] >= begin_s) & (trace["begin_s"] < until_s)]
-    names = trace.dtype.names or ()
-    steps = (dict(zip(names, row, strict=True)) for row in shown.tolist())
-    return tuple(
-        EngineStep(**step | {"begin_s": step["begin_s"] - begin_s, "end_s": step["end_s"] - begin_s})
-        for step in steps
-    )
-
-
-def _points(run: RouterReplication) -> tuple[RequestPoint, ...]:
-    """Return up to ``_POINTS`` measured requests, evenly spaced in the order of arrival."""
-    numbers = run.measured
-    chosen = numbers[np.linspace(0, len(numbers) - 1, min(_POINTS, len(numbers))).astype(int)]
-    columns = zip(
-        run.requests.row[chosen].tolist(),
-        *(column.tolist() for column in run.request_times(chosen)),
-        run.times.preemptions[chosen].tolist(),
-        strict=True,
-    )
-    return tuple(
-        RequestPoint(
-            row=row,
-            arrival_s=arrival_s,
-            ttft_s=number(ttft_s),
-            tpot_s=number(tpot_s),
-            e2e_s=number(e2e_s),
-            preemptions=preemptions,
-        )
-        for row, arrival_s, ttft_s, tpot_s, e2e_s, preemptions in columns
-    )

@@ -33,6 +33,7 @@ from nona.language.report.tables import (
     language_finding,
     language_trace,
     off_lines,
+    pause_text,
     predicted_lines,
     requests_table,
 )
@@ -139,11 +140,13 @@ def _engines(state: AppState, data: LanguageRun) -> None:
     of = data.report.schedulers[router]
     engines, steps = list(of.engines), data.steps[router]
     chart(
-        steps_figure(steps, engines),
+        steps_figure(steps, engines, pause := data.pauses.get(router), data.rows),
         "Steps of the engines: where prompts are computed (prefill), answers wait (decode)",
         "language-steps",
-        "One cell per step; steps that compute prompts have another colour.",
+        "One cell per step; steps that compute prompts have another colour, as has the longest pause.",
     )
+    if pause is not None:
+        st.markdown(plain(pause_text(pause, data.rows)))
     sizes = [BLOCK_TOKENS * engine.blocks for engine in of.engines.values()]
     chart(
         cache_figure(steps, engines, sizes),
