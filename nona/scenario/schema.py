@@ -310,7 +310,7 @@ class ClusterSpec(ScenarioPart):
         ..., "Servers", "Groups of servers that are all alike.", min_length=1, max_length=100
     )
     network: NetworkSpec = field(
-        NetworkSpec(), "Network", "The link that all servers share, cards and racks."
+        NetworkSpec(), "Network", "The link that all servers share, network cards and racks."
     )
     devices: dict[Name, dict[str, object]] = field(
         {}, "Own devices", "By name: figures of a device that the catalogue does not have.", max_length=100

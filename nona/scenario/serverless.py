@@ -232,9 +232,9 @@ class TransferSpec(ScenarioPart):
     remote: Literal["alone", "network"] = field(
         "alone",
         "Transfers",
-        "Alone: latency + bytes / bandwidth, whatever else is on its way. Shared: first come, first served "
-        "over the core, and over cards and racks where the cluster has them, with the background on the "
-        "network.",
+        "Alone: latency + bytes / bandwidth, undisturbed by others. Shared: first come, first served "
+        "over the core, and over network cards and racks where the cluster has them, with the background on "
+        "the network.",
         choices={"alone": "take their time alone", "network": "share the cluster's network"},
     )
     local_latency: Seconds = field(0.5e-3, "Local latency", "Of an input on the same node. Assumed.")

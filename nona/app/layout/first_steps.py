@@ -62,7 +62,7 @@ def start_card(
 
 def _demo_card(state: AppState, page: str, demo: Demo) -> None:
     title, key = scenario_title(demo.name), f"open-{page}-{demo.name}"
-    hint = f"Makes “{title}” the scenario; Undo restores the open one."
+    hint = f"Opens “{title}”. Undo brings your scenario back."
     start_card(title, demo.about, "Open this example", key, _open, state, demo, icon=demo.icon, hint=hint)
 
 

@@ -94,7 +94,7 @@ def missing_notice(state: AppState) -> None:
                 f":material/folder_off: Files were removed from the server's temporary folder: {listed}. Add "
                 "them again below."
             )
-            button("Go on without them", "forget-lost", state.uploads.forget, lost, icon="close")
+            button("Continue without them", "forget-lost", state.uploads.forget, lost, icon="close")
         else:
             st.markdown(
                 f":material/find_in_page: This scenario names files that are not here: {listed}. Add them "

@@ -27,7 +27,7 @@ from nona.scenario.lookup import safe_name
 from nona.scenario.traces import read_trace
 
 MODELS = tuple(suffix for reader in READERS.values() for suffix in reader.suffixes)
-ANY = "Scenario (YAML, JSON), bundle (.nona.zip), models, trace (CSV), kept runs, files of what you run"
+ANY = "Scenario (YAML, JSON), bundle (.nona.zip), models, trace (CSV), saved runs, files of your cluster"
 
 TABLES = (".csv", ".tsv", ".trace", ".jsonl")
 

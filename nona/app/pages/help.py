@@ -87,7 +87,7 @@ HOW_TO = (
     ),
     HowToEntry(
         "set the network, its cards and its load?",
-        "*Network* below the servers: capacity, latency, cards of each server, racks, other traffic.",
+        "*Network* below the servers: capacity, latency, each server's network cards, racks, other traffic.",
         "scenario",
         also="link, NIC, Ethernet, InfiniBand, NVLink",
     ),
@@ -143,7 +143,7 @@ HOW_TO = (
         also="advice, recommendation, remedy, overload",
     ),
     HowToEntry(
-        "open what I run: a Triton repository, nodes, vLLM, metrics, a load test?",
+        "import my cluster's files: a Triton repository, nodes, vLLM, metrics, a load test?",
         "Drop the files, folders as a ZIP. *What was read* shows each fact with its line, and what is asked.",
         "imported",
         also="import, Kubernetes, kubectl, nvidia-smi, Prometheus, KServe, perf_analyzer, AIPerf",

@@ -1,4 +1,4 @@
-"""The page of what files of what runs say: questions first, then each fact with file and line."""
+"""The page of imported files of a cluster: questions first, then each fact with file and line."""
 
 from __future__ import annotations
 

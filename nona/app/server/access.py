@@ -1,7 +1,7 @@
 """Admission of visitors: allowed hosts and origins, and the password, hashed in a file.
 
 A page elsewhere can make a browser send requests here: under a name of its own that it lets point to this
-machine (DNS rebinding), or from its own origin. Names that the server does not go by, and origins other
+machine (DNS rebinding), or from its own origin. Names that are not the server's, and origins other
 than its own, are therefore refused before anything else happens.
 """
 

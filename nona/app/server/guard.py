@@ -344,7 +344,7 @@ def _refusal(request: RequestScope, serving: Serving) -> str:
     named = (*serving.hosts, *config.get_option("server.allowedHosts"))
     if not access.host_allowed(host, named, listening):
         return (
-            f"Host {host[:100]!r}: this server does not go by that name; use localhost, or start it with "
+            f"Host {host[:100]!r}: this server has no such name; use localhost, or start it with "
             "`nona app --allow-name NAME`."
         )
     origin = request.headers.get("origin")

@@ -41,7 +41,7 @@ class WhatRuns:
 
 
 def what_runs(name: str, data: bytes) -> tuple[GivenFile, ...]:
-    """Return the files of what runs that a dropped file is, or holds; none where it is something else.
+    """Return the files of a running cluster in a dropped file; none where it is something else.
 
     Raises ``NonaError`` for an archive of such files that is damaged.
     """

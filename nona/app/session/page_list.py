@@ -28,7 +28,7 @@ GROUPS: Mapping[str, tuple[PageEntry, ...]] = MappingProxyType(
                 "imported",
                 "What was read",
                 "upload_file",
-                "What do the files of what I run say, and what is still asked?",
+                "Which scenario do my cluster's files give, and which facts are missing?",
             ),
             PageEntry("runs", "Runs", "bookmarks", "Which runs exist, and how do two runs differ?"),
             PageEntry("evidence", "Evidence", "fact_check", "How accurate are the results?"),

@@ -297,7 +297,7 @@ POLICY = ConfigurationPolicy(
     source="Zhou, Zhang, Delimitrou, Aquatope, ASPLOS 2023; zzhou612/aquatope",
     adaptation=(
         "Sizes are jobs, vCPUs and vGPUs. Plans are evaluated in a small model (times, transfers and "
-        "noise, full batches, no queues), not on a cluster; latency is a percentile of a few calls. "
+        "noise, full batches, no queues), not on a cluster. Latency is a percentile of a few calls. "
         "Expected improvement is maximised over 128 points a round, not by gradients; the processes model "
         "logarithms; no outliers are removed; no plan is tried twice. The predictor of pre-warmed "
         "containers is left out: pre-warming is the platform's. Training takes no modelled time. A plan "

@@ -210,10 +210,10 @@ POLICY = ConfigurationPolicy(
     source="Mahgoub et al., Orion, OSDI 2022; icanforce/Orion-OSDI22",
     adaptation=(
         "Sizes are jobs, vCPUs and vGPUs instead of memory. Latencies follow normal instead of measured "
-        "distributions, and batches are taken to be full. The search is best first over all states seen, "
-        "whereas the code continues only from the last; the cut-off (recollected: 0.1 s) and the time per "
-        "evaluated neighbour (an assumption: what convolving latency distributions took on one core) are "
-        "options, and the modelled time is charged to every call that is planned. On a cut-off the best "
+        "distributions, and batches count as full. The search is best first over all visited states, "
+        "whereas the code continues only from the last one. The cut-off (recollected: 0.1 s) and the time "
+        "per evaluated neighbour are options. That time is assumed: the convolution of latency distributions "
+        "on one core. The modelled time is charged to every call that is planned. After a cut-off the best "
         "so far is used. Bundling is left out, pre-warming is the platform's. A plan that cannot be used "
         "is a configuration miss; the nearest configurations are our fall-backs, Orion has none."
     ),

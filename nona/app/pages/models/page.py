@@ -95,7 +95,7 @@ def _upload(state: AppState) -> None:
         show_error(complaint)
     st.file_uploader(
         upload_label(),
-        help="It is read on this machine and sent nowhere else; weights are passed over. An ONNX file may "
+        help="It is read on this machine and sent nowhere else; weights are skipped. An ONNX file may "
         "have 2 GB, any other 64 MB.",
         key=FILE,
         on_change=_take_file,

@@ -163,7 +163,7 @@ def core_editor(state: AppState) -> None:
     st.caption(
         "The one link that all servers share, the bottleneck."
         if network.nic is None
-        else "The core, which messages between racks cross; cards and racks are below."
+        else "The core, which messages between racks cross; network cards and racks are below."
     )
     with st.grid(2, min_column_width=130):
         field(state, "cluster.network.capacity")
@@ -202,8 +202,8 @@ def path_editor(state: AppState, cluster: Cluster | None) -> None:
     )
     if network.nic is None:
         st.caption(
-            "Messages between servers cross only the core. With cards, each server's traffic in and out "
-            "queues as well; with racks, traffic that leaves a rack shares an uplink."
+            "Messages between servers cross only the core. With network cards, each server's traffic in and "
+            "out queues as well; with racks, traffic that leaves a rack shares an uplink."
         )
         return
     form(state, "cluster.network", "nic racks.size racks.uplink", 3, 130)
