@@ -109,13 +109,45 @@ class Registry(Mapping[str, T]):
         return len(self._items)
 
     def find(self, name: str) -> T:
-        """Return the thing called ``name``; for an unknown name an error that lists the known ones."""
+        """Return the item of that name.
+
+        Parameters
+        ----------
+        name : str
+            The item's name.
+
+        Returns
+        -------
+        T
+            The item.
+
+        Raises
+        ------
+        NonaError
+            If the name is unknown; the message lists the known ones. The registry chooses the subclass.
+        """
         if name not in self._items:
             raise self._error(f"{self._kind} {name!r} is not known; choose from {', '.join(self._items)}.")
         return self[name]
 
     def register(self, item: T) -> T:
-        """Add a thing, for this process, under its own name; return it. A name that is taken is an error."""
+        """Add an item under its own name, for this process.
+
+        Parameters
+        ----------
+        item : T
+            An object with an attribute ``name``.
+
+        Returns
+        -------
+        T
+            The item, so that ``register`` may be a decorator.
+
+        Raises
+        ------
+        NonaError
+            If the name is taken.
+        """
         if item.name in self._items:
             raise self._error(
                 f"{self._kind} {item.name!r}: the name is taken; "
@@ -125,13 +157,13 @@ class Registry(Mapping[str, T]):
         return item
 
     def unregister(self, name: str) -> None:
-        """Take a thing out again; for an unknown name an error."""
+        """Remove the item of that name; raise ``NonaError`` for an unknown name."""
         self.find(name)
         del self._items[name]
 
     @contextmanager
     def registered(self, *items: T) -> Iterator[None]:
-        """Register the things within the ``with`` block only."""
+        """Register items within the ``with`` block only."""
         with ExitStack() as added:
             for item in items:
                 self.register(item)

@@ -1,4 +1,4 @@
-"""Files of what runs, read into a scenario: each told by its content, all joined, questions named."""
+"""Files of a running cluster, read into a scenario: each recognized, all joined, questions named."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nona.deployment.facts import Facts, Ledger
 from nona.deployment.files import GivenFile
 from nona.deployment.found import Batching, Found, Stage, StageGraph
 from nona.deployment.joining import join
-from nona.deployment.kinds import Kind, Told, told
+from nona.deployment.kinds import Kind, RecognizedFile, recognize
 from nona.deployment.kserve import inference_graph, inference_service, ray_serve
 from nona.deployment.load_tests import aiperf, aiperf_records, model_analyzer, perf_analyzer
 from nona.deployment.located import Tree
@@ -82,11 +82,11 @@ def import_files(files: Sequence[GivenFile], answers: Mapping[str, str] | None =
     none of the files is of a known kind.
     """
     ledger = Ledger(dict(answers or {}))
-    all_told = [told(file) for file in files]
-    by_kind: dict[Kind, list[Told]] = {}
-    for one in all_told:
+    recognized = [recognize(file) for file in files]
+    by_kind: dict[Kind, list[RecognizedFile]] = {}
+    for one in recognized:
         by_kind.setdefault(one.kind, []).append(one)
-    known = [t for t in all_told if t.kind not in ("other", "onnx")]
+    known = [t for t in recognized if t.kind not in ("other", "onnx")]
     if not known and "onnx" not in by_kind:
         names = ", ".join(f.name for f in files[:5]) or "nothing"
         raise DeploymentError(
@@ -96,7 +96,7 @@ def import_files(files: Sequence[GivenFile], answers: Mapping[str, str] | None =
     found, graphs = _triton(files, ledger)
     for nodes in by_kind.get("nodes", []):
         found += node_servers(nodes.tree, ledger)
-    smi = [(t.kind, t.file) for t in all_told if t.kind.startswith("smi-")]
+    smi = [(t.kind, t.file) for t in recognized if t.kind.startswith("smi-")]
     if smi:
         found += smi_servers(smi, ledger)
     more, extra = _language(by_kind, ledger)
@@ -224,7 +224,7 @@ def _outputs(graph: ModelGraph) -> dict[str, float]:
     return {name: graph.tensors[name].size_bytes for name in made if name in graph.tensors}
 
 
-def _language(by_kind: Mapping[Kind, list[Told]], ledger: Ledger) -> tuple[Found, dict[str, bytes]]:
+def _language(by_kind: Mapping[Kind, list[RecognizedFile]], ledger: Ledger) -> tuple[Found, dict[str, bytes]]:
     scripts = [t.file for t in by_kind.get("vllm-command", [])]
     configs = [t.tree for t in by_kind.get("vllm-config", []) if t.trees]
     models = [t.file for t in by_kind.get("hf-config", [])]
@@ -242,7 +242,7 @@ def _language(by_kind: Mapping[Kind, list[Told]], ledger: Ledger) -> tuple[Found
     return (whole + scrapes(pair, ledger) if pair else whole), files
 
 
-def _load_tests(by_kind: Mapping[Kind, list[Told]], ledger: Ledger) -> Found:
+def _load_tests(by_kind: Mapping[Kind, list[RecognizedFile]], ledger: Ledger) -> Found:
     found = Found()
     for one in by_kind.get("perf-analyzer", []):
         found += perf_analyzer(one.file, ledger)
@@ -251,7 +251,7 @@ def _load_tests(by_kind: Mapping[Kind, list[Told]], ledger: Ledger) -> Found:
     return found
 
 
-def _profiles(by_kind: Mapping[Kind, list[Told]], ledger: Ledger) -> Found:
+def _profiles(by_kind: Mapping[Kind, list[RecognizedFile]], ledger: Ledger) -> Found:
     found = Found()
     for one in by_kind.get("trtexec-times", []):
         found += trtexec_times(one.tree, ledger)
@@ -270,7 +270,7 @@ _NOTED: Mapping[Kind, Callable[[Tree, Ledger], None]] = {
 }
 
 
-def _services(by_kind: Mapping[Kind, list[Told]], ledger: Ledger) -> Found:
+def _services(by_kind: Mapping[Kind, list[RecognizedFile]], ledger: Ledger) -> Found:
     """Return the graphs of KServe; services that no graph names are graphs of one task."""
     trees = [tree for one in by_kind.get("kserve", []) for tree in one.trees]
     services: dict[str, tuple[Batching | None, str]] = {}

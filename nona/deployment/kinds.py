@@ -1,4 +1,4 @@
-"""What a file is, told by its content; its tree where it is YAML or JSON."""
+"""The kind of a file, recognized by its content; its tree where it is YAML or JSON."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ Kind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A file with its kind; a document of YAML or JSON each."""
+class RecognizedFile:
+    """A file with its kind; ``trees``: its documents of YAML or JSON."""
 
     kind: Kind
     file: GivenFile
@@ -77,41 +77,41 @@ _VLLM_KEYS = frozenset(
 )  # fmt: skip
 
 
-def told(file: GivenFile) -> Told:
-    """Return what a file is.
+def recognize(file: GivenFile) -> RecognizedFile:
+    """Return a file with its kind.
 
     Raises ``DeploymentError`` with file and line for YAML or JSON that is damaged.
     """
     if file.base.endswith(".onnx"):
-        return Told("onnx", file)
+        return RecognizedFile("onnx", file)
     if file.base.endswith(".pbtxt"):
-        return Told("triton", file)
+        return RecognizedFile("triton", file)
     text = file.text
     if text is None or not text.strip() or file.base.endswith((".py", ".md", ".rst")):
-        return Told("other", file)
+        return RecognizedFile("other", file)
     if text.lstrip()[:1] in ("{", "["):
         return _json(file, text)
     for kind, pattern in _TEXTS:
         if pattern.search(text[:200_000]):
-            return Told(kind, file)
+            return RecognizedFile(kind, file)
     if file.base.endswith((".yaml", ".yml")) or re.search(
         r"^(?:apiVersion|applications|version|model):", text, re.M
     ):
         return _yaml(file, text)
-    return Told("other", file)
+    return RecognizedFile("other", file)
 
 
-def _json(file: GivenFile, text: str) -> Told:
+def _json(file: GivenFile, text: str) -> RecognizedFile:
     head = text.lstrip()
     lines = [line for line in head.split("\n") if line.strip()]
     if len(lines) > 1 and lines[0].rstrip().endswith("}") and lines[1].lstrip().startswith("{"):
         if '"metrics"' in lines[0] or '"metadata"' in lines[0]:
-            return Told("aiperf-records", file)
-        return Told("other", file)
+            return RecognizedFile("aiperf-records", file)
+        return RecognizedFile("other", file)
     if head.startswith("{") and not re.match(r'\{\s*["}]', head):
         return _yaml(file, text)  # YAML in flow style
     tree = json_tree(text, file.name)
-    return Told(_json_kind(tree.data), file, (tree,))
+    return RecognizedFile(_json_kind(tree.data), file, (tree,))
 
 
 def _json_kind(data: Any) -> Kind:
@@ -161,7 +161,7 @@ def _vllm(data: Mapping[str, Any]) -> Kind:
     return "vllm-config" if keys & _VLLM_KEYS else "other"
 
 
-def _yaml(file: GivenFile, text: str) -> Told:
+def _yaml(file: GivenFile, text: str) -> RecognizedFile:
     trees = tuple(yaml_trees(text, file.name))
     kind: Kind = "other"
     for tree in trees:
@@ -169,7 +169,7 @@ def _yaml(file: GivenFile, text: str) -> Told:
             kind = _yaml_kind(tree.data, file)
             if kind != "other":
                 break
-    return Told(kind, file, trees)
+    return RecognizedFile(kind, file, trees)
 
 
 def _yaml_kind(data: Mapping[str, Any], file: GivenFile) -> Kind:

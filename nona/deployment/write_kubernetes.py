@@ -139,8 +139,8 @@ def engine_arguments(engine: EngineSpec, precision: str = "auto") -> list[str]:
     """Return the options of ``vllm serve`` that give an engine its settings.
 
     >>> engine_arguments(EngineSpec(tp=2, sequences=64))
-    ['--tensor-parallel-size=2', '--max-num-seqs=64', '--gpu-memory-utilization=0.9', \
-'--no-enable-prefix-caching']
+    ['--tensor-parallel-size=2', '--max-num-seqs=64', '--gpu-memory-utilization=0.92', \
+'--enable-prefix-caching']
     """
     arguments = [f"--tensor-parallel-size={engine.tp}"]
     for option, value in (

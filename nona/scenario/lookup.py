@@ -247,11 +247,11 @@ SMALL = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Resolves the names in a scenario.
+    """Reads the files and models that a scenario names.
 
     ``base``: folder that relative paths start from; ``None``: no files at all.
     ``confined``: true if only plain names of files in ``base`` are allowed.
-    ``held``: files in memory by name, which are those of a bundle; they come first.
+    ``in_memory``: files of a bundle, by name; they come first.
     """
 
     base: Path | None = None
@@ -259,10 +259,22 @@ class Sources:
     in_memory: Mapping[str, bytes] | None = field(default=None, hash=False)
 
     def read(self, name: str) -> bytes:
-        """Bytes of the file ``name``.
+        """Return the content of a file.
 
-        Raises ``GraphError`` when it is missing, no regular file, too large, or outside ``base`` though
-        confined.
+        Parameters
+        ----------
+        name : str
+            The file's name, as in the scenario.
+
+        Returns
+        -------
+        bytes
+            The whole file.
+
+        Raises
+        ------
+        GraphError
+            If the file is missing, not regular, too large, or outside ``base`` though confined.
         """
         if self.in_memory and name in self.in_memory:
             return self.in_memory[name]
@@ -282,9 +294,26 @@ class Sources:
         symbols: Mapping[str, int] | None = None,
         inline: Mapping[str, Mapping[str, object]] | None = None,
     ) -> ModelGraph:
-        """Return the model called ``name``: held by the scenario, a file, or a sample.
+        """Return the graph of a model: from the scenario, a sample, or a file.
 
-        Raises ``GraphError`` when there is none, or it cannot be read.
+        Parameters
+        ----------
+        name : str
+            The model's name, as in the scenario.
+        symbols : mapping of str to int, optional
+            Numbers for symbolic dimensions, by name.
+        inline : mapping of str to mapping, optional
+            The scenario's own models (its part ``models``).
+
+        Returns
+        -------
+        ModelGraph
+            The model's operators and tensors.
+
+        Raises
+        ------
+        GraphError
+            If there is no such model, or it cannot be read.
         """
         if inline and name in inline:
             return _inline_model(inline[name], name)
@@ -298,13 +327,13 @@ class Sources:
         return read_model(self.read(name), PurePath(name).name, symbols=symbols)
 
     def check(self, scenario: Scenario) -> None:
-        """Raise one :class:`ScenarioError` that names every file or model that is missing."""
+        """Raise one :class:`ScenarioError` that lists all missing files and models, if any."""
         problems = [p for file in named_files(scenario) for p in self.missing(file.place, file.name)]
         if problems:
             raise ScenarioError(problems)
 
     def missing(self, place: str, name: str) -> list[str]:
-        """One line if the file ``name``, which stands at ``place`` in a scenario, is not here."""
+        """Return one line if the file ``name``, which a scenario has at ``place``, is missing; else none."""
         try:
             if (self.in_memory and name in self.in_memory) or self._path(name).is_file():
                 return []

@@ -96,7 +96,7 @@ class TrainingRounds:
         self.dirty = False
         self.shuffle = random.Random(system.seed + TYPE_SHUFFLE)
         self._disturbed = hooks is not NO_HOOKS
-        self._told, self._on_progress = 0.0, on_progress
+        self._reported_s, self._on_progress = 0.0, on_progress
 
     def _order(self) -> list[int]:
         """Types, fastest first by the mean over jobs; shuffled in each round if the policy sees no types."""
@@ -364,9 +364,9 @@ class RoundLoop(TrainingRounds):
         )
 
     def _report(self, running: list[Running]) -> None:
-        if self._on_progress is None or time.monotonic() - self._told < PACE_S:
+        if self._on_progress is None or time.monotonic() - self._reported_s < PACE_S:
             return
-        self._told = time.monotonic()
+        self._reported_s = time.monotonic()
         jobs = sum(len(row.jobs) for row in running)
         complete = np.isfinite(self.state.completion_s)
         counted = (self.state.completion_s - self.state.arrival_s)[complete & self.system.counted]

@@ -298,7 +298,7 @@ def device_names(scenario: Scenario) -> tuple[str, ...]:
 def load_graph(state: AppState, name: str, symbols: Mapping[str, int] | None = None) -> ModelGraph:
     """Return the graph called ``name`` as its file describes it; raises ``NonaError`` in one line.
 
-    ``symbols`` are the sizes bound in it, by default those that the session was told.
+    ``symbols`` are the sizes bound in it, by default those that the user gave in this session.
     """
     bound = tuple(sorted((state.symbols.get(name, {}) if symbols is None else symbols).items()))
     inline = {name: state.scenario.models[name]} if name in state.scenario.models else None

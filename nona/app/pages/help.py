@@ -255,8 +255,8 @@ def matching_hardware(query: str) -> list[str]:
     }
     words = query_words(query)
     return [
-        f"{name}: {told}."
-        for name, told in about.items()
+        f"{name}: {meaning}."
+        for name, meaning in about.items()
         if words and all(word in name.casefold() for word in words)
     ]
 

@@ -178,14 +178,14 @@ _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Log in ·
 <style>body{{font:16px/1.5 sans-serif;max-width:22rem;margin:15vh auto;padding:0 1rem;color:#14172b}}
 label,input,button{{display:block;width:100%;box-sizing:border-box;margin:.5rem 0;font:inherit}}
 input,button{{padding:.5rem}}button{{background:#4f46e5;color:#fff;border:0;border-radius:.4rem}}</style>
-<h1>Nona Planner</h1><p role="status">{told}</p><form method="post" action="{path}">
+<h1>Nona Planner</h1><p role="status">{message}</p><form method="post" action="{path}">
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" autofocus required>
 <button>Log in</button></form></html>"""
 
 
 def _page(message: str, request: RequestScope) -> str:
-    return _PAGE.format(told=message, path=f"{PATH}?to={quote(_wanted(request), safe='')}")
+    return _PAGE.format(message=message, path=f"{PATH}?to={quote(_wanted(request), safe='')}")
 
 
 def _wanted(request: RequestScope) -> str:

@@ -53,8 +53,8 @@ class LiveAnswers:
     """A session's request, and its latest answers.
 
     ``asked`` is the fingerprint that the jobs in ``parts`` work on, empty while there are none; ``names``
-    are its schedulers, ``seen`` is what the jobs had told at the last look. ``errors`` holds the lines of
-    what failed, by fingerprint; it is asked again when ``first``, the first question, has changed.
+    are its schedulers, ``seen`` is what the jobs had reported at the last look. ``errors`` holds the lines
+    of failed jobs, by fingerprint; it is asked again when ``first``, the first question, has changed.
     ``last`` is the answer that was shown last.
     """
 

@@ -121,15 +121,15 @@ class PlacingReporter:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._context, self._first, self._last, self._before = context, first, last, before
-        self._clock, self._told, self._began = clock, float("-inf"), clock()
+        self._clock, self._reported_s, self._began = clock, float("-inf"), clock()
         self._stage: Stage | None = None
 
     def on_progress(self, progress: PlacingProgress) -> bool:
         """Take in a report, and return whether it was passed on; the first of a stage always is."""
         now = self._clock()
-        if progress.stage == self._stage and now - self._told < EVERY_S:
+        if progress.stage == self._stage and now - self._reported_s < EVERY_S:
             return False
-        self._stage, self._told = progress.stage, now
+        self._stage, self._reported_s = progress.stage, now
         parts = [f"{self._before}{TEXTS[progress.stage]}"]
         if progress.runs:
             parts.append(f"{count_text(progress.runs, 'run')} done")

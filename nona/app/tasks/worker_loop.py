@@ -20,7 +20,7 @@ from nona.queries.workflows.cache import PreparationCache
 def run_task(spec: Mapping[str, Any], context: JobContext) -> dict[str, Any]:
     """Run the job that ``spec`` describes: its ``kind``, ``scenario``, ``uploads``, ``folder``."""
     task = KINDS.find(str(spec.get("kind"))).task()
-    with _compiling_told(context):
+    with _compiling_reported(context):
         result: dict[str, Any] = plain(task(spec, context).to_json())
     return result
 
@@ -29,7 +29,7 @@ COMPILING = "Compiling machine code for this machine, once: a minute or two"
 
 
 @contextmanager
-def _compiling_told(context: JobContext) -> Iterator[None]:
+def _compiling_reported(context: JobContext) -> Iterator[None]:
     """Report it while code is compiled that is not yet kept on disk."""
     from numba.core import event  # Numba takes most of a second to import
 

@@ -215,9 +215,24 @@ class Cluster:
 
     @classmethod
     def from_spec(cls, spec: ClusterDescription, engines: bool = False) -> Cluster:
-        """Return the servers that a scenario describes.
+        """Return the cluster that a scenario describes.
 
-        Those of ``engines``, which run no tasks, if asked for.
+        Parameters
+        ----------
+        spec : ClusterDescription
+            The scenario's part ``cluster``.
+        engines : bool, default False
+            Include servers with engines of language models, which run no tasks.
+
+        Returns
+        -------
+        Cluster
+            The server groups and the network.
+
+        Raises
+        ------
+        HardwareError
+            For an unknown device or an impossible layout, and if no server is left.
         """
         groups = [g for g in spec.servers if engines or g.engine is None]
         if spec.servers and not groups:

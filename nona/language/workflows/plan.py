@@ -388,7 +388,7 @@ _LEFT = 0.95  # of a part, after each look: nobody knows how many there will be
 
 @dataclass
 class _Search:
-    """The options so far, told after every look; each of its equal ``parts`` takes some looks."""
+    """The options so far, reported after every look; each of its equal ``parts`` takes some looks."""
 
     plan_of: Callable[[Iterable[LanguageOption]], LanguagePlan]
     survive: bool

@@ -51,13 +51,29 @@ class TaskGraph:
     def from_edges(
         cls, name: str, compute_s: ArrayLike, edges: Iterable[tuple[int, int, float]] = ()
     ) -> TaskGraph:
-        """Return a graph without operators, every edge with a tensor of its own; tasks are called t0, t1, ….
+        """Return a task graph without operators.
 
-        ``compute_s`` (T,) or (classes, T): seconds of each task, on one executor class or on several.
-        ``edges``: (source, target, bytes) each, from a lower number to a higher one.
+        Parameters
+        ----------
+        name : str
+            The graph's name.
+        compute_s : array_like of shape (T,) or (classes, T)
+            Seconds of each task, on one executor class or on several.
+        edges : iterable of (source, target, bytes)
+            Each leads from a lower task number to a higher one, and has its own tensor.
 
-        Raises ``GraphError`` for an edge that does not lead from a task to a later one.
+        Returns
+        -------
+        TaskGraph
+            The graph; its tasks are called t0, t1, ….
 
+        Raises
+        ------
+        GraphError
+            For an edge that does not lead from a task to a later one.
+
+        Examples
+        --------
         >>> TaskGraph.from_edges("pair", [0.1, 0.2], [(0, 1, 1e6)]).dag.successors
         ((1,), ())
         """
@@ -89,10 +105,21 @@ class TaskGraph:
         operator_s: Sequence[Sequence[float]],
         weight_bytes: Sequence[float],
     ) -> TaskGraph:
-        """Arrays of a contracted graph.
+        """Return the task graph of a contracted graph.
 
-        ``operator_s``: for each executor class, the seconds of every operator, in the model graph's order.
-        ``weight_bytes``: parameter bytes of every operator, in the same order.
+        Parameters
+        ----------
+        contracted : ContractedGraph
+            The tasks, their operators and edges.
+        operator_s : sequence of sequence of float
+            For each executor class the seconds of every operator, in the model graph's order.
+        weight_bytes : sequence of float
+            Parameter bytes of every operator, in the same order.
+
+        Returns
+        -------
+        TaskGraph
+            Times and weights summed over each task's operators.
         """
         index = contracted.index
         tensors: dict[tuple[int, str], int] = {}

@@ -32,16 +32,31 @@ class ScenarioNumber:
     usual: str = ""
 
     def with_value(self, scenario: Scenario, value: float) -> Scenario:
-        """Return the scenario with this number at ``value`` (SI), validated again.
+        """Return the scenario with another value of this number, validated again.
 
-        Raises ``ScenarioError`` when the value breaks a rule.
+        Parameters
+        ----------
+        scenario : Scenario
+            The scenario, which stays as it is.
+        value : float
+            The new value, in SI units; of ``load`` a factor on all rates.
+
+        Returns
+        -------
+        Scenario
+            The new scenario.
+
+        Raises
+        ------
+        ScenarioError
+            If the value breaks a rule.
         """
         if self.key == LOAD:
             return _loaded(scenario, value)
         return with_value(scenario, self.key, int(value) if self.unit == "count" else value)
 
     def value_in(self, scenario: Scenario) -> float:
-        """Return the number as it stands in the scenario (SI); a factor on all rates stands at 1."""
+        """Return the scenario's value of this number, in SI units; 1 for the factor on all rates."""
         return 1.0 if self.key == LOAD else float(value_at(scenario, self.key))
 
 
