@@ -203,7 +203,7 @@ class TrafficDot:
 def cliff_figure(report: PlanReport, measure: LoadMeasure = "Error budget") -> go.Figure:
     """One measure of the answer over the traffic, with the headroom; markers are verdicts."""
     chart = figure(340)
-    dots = [d for c in report.curve if (d := _dot(report, c, measure)) is not None]
+    dots = [d for c in report.curve if (d := _traffic_dot(report, c, measure)) is not None]
     add_line(chart, "", [d.load.factor for d in dots], [d.value for d in dots], PLAIN, width=1.5)
     for verdict in SYMBOLS:
         _dots(chart, [d for d in dots if d.load.verdict == verdict])
@@ -235,7 +235,8 @@ def _axis(chart: go.Figure, report: PlanReport, measure: LoadMeasure, values: Se
         chart.update_yaxes(title=f"{currency_sign(report.currency)} per million queries", rangemode="tozero")
 
 
-def _dot(report: PlanReport, load: PlanLoad, measure: LoadMeasure) -> TrafficDot | None:
+def _traffic_dot(report: PlanReport, load: PlanLoad, measure: LoadMeasure) -> TrafficDot | None:
+    """Return a simulated load's point for a measure, with its interval; ``None`` without a value."""
     budget = tightest(report.targets, load.shares)
     if budget is None:
         return None

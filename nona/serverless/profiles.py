@@ -71,7 +71,7 @@ def read_profile(data: bytes, what: str = "Profile") -> tuple[ProfileRow, ...]:
         rows = _read(_with_first(first, lines), what, _infless)
     else:
         header = _header(names, what)
-        rows = _read(lines, what, lambda cells, where: _own(header, cells, where))
+        rows = _read(lines, what, lambda cells, where: _profile_row(header, cells, where))
     if not rows:
         raise CostError(f"{what}: it has no time of a batch that finished; give at least one row.")
     return rows
@@ -142,7 +142,8 @@ def _header(names: list[str], what: str) -> list[str]:
     return names
 
 
-def _own(header: list[str], cells: list[str], where: str) -> ProfileRow:
+def _profile_row(header: list[str], cells: list[str], where: str) -> ProfileRow:
+    """Return a row of a CSV file with a header of our own columns."""
     if len(cells) != len(header):
         raise CostError(f"{where}: {len(cells)} cells where the header has {len(header)}; correct the row.")
     values = {name: cell for name, cell in zip(header, cells, strict=True) if cell}

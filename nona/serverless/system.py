@@ -256,7 +256,7 @@ def calls(system: ServerlessSystem, count: int, replication: int = 0) -> tuple[F
     streams = RandomStreams(system.seed, replication)
     if system.interval is not None:
         return _drawn(system, count, streams)
-    return _merged(system, count, streams, replication)
+    return _merged_arrivals(system, count, streams, replication)
 
 
 def _drawn(system: ServerlessSystem, count: int, streams: RandomStreams) -> tuple[Floats, Ints]:
@@ -270,9 +270,10 @@ def _drawn(system: ServerlessSystem, count: int, streams: RandomStreams) -> tupl
     return np.cumsum(gaps), which.astype(np.int64)
 
 
-def _merged(
+def _merged_arrivals(
     system: ServerlessSystem, count: int, streams: RandomStreams, replication: int
 ) -> tuple[Floats, Ints]:
+    """Return the first ``count`` arrivals of all applications: times (s), and application numbers."""
     sources = [
         arrival_chunks(
             app.arrivals,

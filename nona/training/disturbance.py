@@ -261,6 +261,7 @@ class Disturbance:
         state.unsaved = state.sent_s = 0.0
 
     def _advance(self, state: _State, stretch: JobInterval) -> tuple[float, float]:
+        """Return the steps that a job completes in a stretch with failures, and when it ends (s)."""
         how, steps, now = self._saving(stretch), 0.0, stretch.start_s
         edges = [(f, True) for f in self._strikes(stretch)]
         for edge, strikes in [*edges, (stretch.end_s, False)]:

@@ -227,6 +227,7 @@ class _Fluid:
         self.pinned.start(state.now)
 
     def _speeds(self) -> Floats:
+        """Ask the policy for an answer; return the steps per second of each active job under it."""
         state, free = self.state, self.pinned.free(self.gpus)
         speeds = np.zeros(len(self.active))
         if not self.active or not free.any():

@@ -133,10 +133,11 @@ class TrainingRounds:
             sizes = [(jobs, int(self.ledger.workers[c.row])) for jobs, c in keyed.items()]
             before = {jobs: self.records.gpus_before(jobs, kind) for jobs in keyed}
             gpus = board.place(sizes, before, self.pinned.taken(kind))
-            running += [self._started(keyed[jobs], jobs, gpus[jobs]) for jobs, _ in sizes]
+            running += [self._start_row(keyed[jobs], jobs, gpus[jobs]) for jobs, _ in sizes]
         return running
 
-    def _started(self, choice: AssignedRow, jobs: tuple[int, ...], gpus: tuple[int, ...]) -> Running:
+    def _start_row(self, choice: AssignedRow, jobs: tuple[int, ...], gpus: tuple[int, ...]) -> Running:
+        """Start a row on its GPUs; return it with its end, its steps, and the steps that failures undo."""
         start, board = self.state.now, self.boards[choice.kind]
         if not self._disturbed:
             done = tuple(self._steps(choice, place, job) for place, job in enumerate(jobs))
@@ -343,6 +344,7 @@ class RoundLoop(TrainingRounds):
         self._solve(since)
 
     def _solve(self, since: float) -> None:
+        """Ask the policy for an answer from ``since`` (s) on, and reset the ledger of received time."""
         state, jobs = self.state, list(self.active)
         free = self._isolate()
         if not free.any():

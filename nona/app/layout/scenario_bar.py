@@ -212,13 +212,21 @@ def _steps(state: AppState) -> None:
     with st.container(horizontal=True, gap="small"):
         hint = plain(f"Back: {back}") if back else "Nothing to undo."
         button(
-            "Undo", "undo", _step, state, "Undone", icon="undo", hint=hint, disabled=not back, width="stretch"
+            "Undo",
+            "undo",
+            _undo_or_redo,
+            state,
+            "Undone",
+            icon="undo",
+            hint=hint,
+            disabled=not back,
+            width="stretch",
         )
         st.button(
             "Redo",
             icon=":material/redo:",
             disabled=not forth,
-            on_click=_step,
+            on_click=_undo_or_redo,
             args=(state, "Redone"),
             help=plain(f"Again: {forth}") if forth else "Nothing to redo.",
             width="stretch",
@@ -233,7 +241,8 @@ def _hint(state: AppState, steps: Sequence[tuple[str, PastScenario]]) -> str:
     return _said(state.scenario, moment.scenario, place)
 
 
-def _step(state: AppState, done: str) -> None:
+def _undo_or_redo(state: AppState, done: str) -> None:
+    """Undo the last change, or redo one; ``done`` (``Undone`` or ``Redone``) begins the notice."""
     before, undoing = state.scenario, done == "Undone"
     place = state.history.undone if undoing else state.history.redone
     if undoing:

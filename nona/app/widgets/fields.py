@@ -210,7 +210,10 @@ def one_of(label: str, options: Sequence[T], key: str, hint: str, first: T | Non
 def upload(
     state: AppState, label: str, key: str, topic: str, take: Callable[[str, bytes], object], hint: str
 ) -> None:
-    """Draw a field for one file; ``take`` gets its name and content, what it refuses stands below."""
+    """Draw the upload of one file; ``take`` gets its name and content.
+
+    If ``take`` raises ``NonaError``, the message stays below the field, stored under ``topic``.
+    """
 
     def taken() -> None:
         file = st.session_state[key]

@@ -148,7 +148,7 @@ def allowed_classes(system: System) -> Bools:
     _check_each(system, models, options)
     if all(len(sets) == 1 for sets in options):
         return _mask(system, models, tuple(sets[0] for sets in options))
-    return _mask(system, models, _best(system, models, options))
+    return _mask(system, models, _least_loaded_choice(system, models, options))
 
 
 def default_shares(system: System) -> Floats | None:
@@ -191,7 +191,10 @@ def _filled(models: Sequence[Replica], order: Sequence[int], room: float) -> fro
     return frozenset(taken)
 
 
-def _best(system: System, models: Sequence[Replica], options: Sequence[Sequence[frozenset[int]]]) -> Chosen:
+def _least_loaded_choice(
+    system: System, models: Sequence[Replica], options: Sequence[Sequence[frozenset[int]]]
+) -> Chosen:
+    """Return the executor classes of each model whose busiest executor is the least busy."""
     if math.prod(len(sets) for sets in options) <= _TRIED:
         scored = ((_score(system, models, c), i, c) for i, c in enumerate(itertools.product(*options)))
         score, _, best = min(scored)

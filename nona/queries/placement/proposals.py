@@ -153,6 +153,7 @@ def choices(system: System, group: EqualSubgraphs, queries: Queries) -> tuple[La
 
 
 def _moves(shape: SubgraphShape, row: Labels, slots: int) -> Iterator[Labels]:
+    """Yield the labels after each move of a part, of a connected component of one, or of the sink."""
     arcs = [
         (int(u) - 1, int(v) - 1)
         for u, v in zip(shape.source, shape.target, strict=True)

@@ -58,10 +58,10 @@ def figures_of(system: System, runs: Sequence[RunTimes]) -> SimulatedPlacement:
     slo_s, steady = system.slo_s, all(run.steady for run in runs)
     every = [np.ones(len(run.query), dtype=bool) for run in runs]
     return SimulatedPlacement.from_fields(
-        _figures(runs, every, slo_s, steady),
+        _simulated_times(runs, every, slo_s, steady),
         models={
             q.name: SimulatedModel.from_fields(
-                _figures(runs, [run.query == j for run in runs], slo_s, steady), slo_s=q.slo_s
+                _simulated_times(runs, [run.query == j for run in runs], slo_s, steady), slo_s=q.slo_s
             )
             for j, q in enumerate(system.queries)
         },
@@ -75,7 +75,10 @@ def simulated(system: System, placement: Placement) -> Placement:
     return replace(placement, simulated=simulated_figures(system, placement.queries, placement.class_shares))
 
 
-def _figures(runs: Sequence[RunTimes], kept: Sequence[Bools], slo_s: Floats, steady: bool) -> SimulatedTimes:
+def _simulated_times(
+    runs: Sequence[RunTimes], kept: Sequence[Bools], slo_s: Floats, steady: bool
+) -> SimulatedTimes:
+    """Return mean, interval, percentiles and late share of the kept jobs of all runs."""
     times = [run.times_s[k] for run, k in zip(runs, kept, strict=True)]
     over = [over_bound(run.times_s[k], slo_s[run.query[k]]) for run, k in zip(runs, kept, strict=True)]
     hits = share_within([ratios for ratios in over if len(ratios)], BATCHES)

@@ -130,7 +130,7 @@ def latency_figure(
         drawn = [a for a in chosen if rows[a].latency_s.p50 is not None]
         if drawn:
             per = [1 / rows[a].slo_s if application is None else 1e3 for a in drawn]
-            _boxes(chart, name, drawn, [rows[a].latency_s for a in drawn], per)
+            _add_latency_boxes(chart, name, drawn, [rows[a].latency_s for a in drawn], per)
     slo = 1.0
     if application is not None:
         slo = 1e3 * next(iter(policies.values())).applications[application].slo_s
@@ -140,9 +140,10 @@ def latency_figure(
     return chart
 
 
-def _boxes(
+def _add_latency_boxes(
     chart: go.Figure, name: str, labels: Sequence[str], rows: Sequence[Spread], per: Sequence[float]
 ) -> None:
+    """Add a policy's box plots: percentiles 5, 25, 50, 75, 95 and mean of each row, times its ``per``."""
     style = scheduler_style(name)
 
     def drawn(of: Callable[[Spread], Figure]) -> list[Figure]:
@@ -302,7 +303,7 @@ def layouts_figure(
     for number, name in enumerate(applications):
         own = [r for r in rows if r.batch.application == name]
         if own:
-            _batches(chart, own, name, PALETTE[number % len(PALETTE)])
+            _add_batch_bars(chart, own, name, PALETTE[number % len(PALETTE)])
     if stranded:
         _stranded(chart, stranded)
     chart.update_layout(
@@ -320,7 +321,8 @@ def layouts_figure(
     return chart
 
 
-def _batches(chart: go.Figure, own: Sequence[DrawnBatch], name: str, colour: str) -> None:
+def _add_batch_bars(chart: go.Figure, own: Sequence[DrawnBatch], name: str, colour: str) -> None:
+    """Add the batches of an application as bars over time; hatched until they compute."""
     spans = (
         ([(r, r.from_s, r.computes_s) for r in own], "/"),
         ([(r, r.computes_s, r.to_s) for r in own], ""),

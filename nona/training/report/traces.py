@@ -48,13 +48,14 @@ MOST_ROUNDS = 20_000
 def policy_trace(system: TrainingSystem, records: TrainingRecords) -> PolicyTrace:
     """Return the first replication of a policy; of very long runs the first stays and rounds."""
     return PolicyTrace(
-        stays=_stays(records),
-        rounds=_rounds(system, records),
+        stays=_gpu_intervals(records),
+        rounds=_round_facts(system, records),
         received=_received(records),
     )
 
 
-def _stays(records: TrainingRecords) -> tuple[GpuInterval, ...]:
+def _gpu_intervals(records: TrainingRecords) -> tuple[GpuInterval, ...]:
+    """Return who held which GPUs when: leases, then placed rows, joined where a row kept its GPUs."""
     types, starts = records.types, records.round_start_s.tolist()
     open_at: dict[tuple[tuple[int, ...], int, tuple[int, ...], float], int] = {}
     jobs: list[tuple[int, ...]] = [(h.job,) for h in records.leases]
@@ -80,7 +81,8 @@ def _stays(records: TrainingRecords) -> tuple[GpuInterval, ...]:
     )
 
 
-def _rounds(system: TrainingSystem, records: TrainingRecords) -> tuple[RoundFacts, ...]:
+def _round_facts(system: TrainingSystem, records: TrainingRecords) -> tuple[RoundFacts, ...]:
+    """Return the first rounds: times, jobs that ran and waited, priorities where they were recorded."""
     weighed = {w.round: w for w in records.weighed}
     placed: dict[int, list[PlacedJobs]] = {}
     for p in records.placed:
@@ -107,6 +109,7 @@ def _rounds(system: TrainingSystem, records: TrainingRecords) -> tuple[RoundFact
 def _priorities(
     system: TrainingSystem, types: Sequence[str], of: PriorityRecord, placed: Sequence[PlacedJobs]
 ) -> tuple[PriorityRow, ...]:
+    """Return every row and type of a round by falling priority, each with the reason why it ran or waited."""
     where = {job: p.kind for p in placed for job in p.jobs}
     order = np.argsort(-of.priorities, axis=None, kind="stable").tolist()
     rows = []
@@ -124,13 +127,13 @@ def _priorities(
                 priority=of.priorities[row, kind],
                 deficit_s=of.deficits[row, kind],
                 ran=ran,
-                why=_why(system, types, of, row, kind, where),
+                why=_reason(system, types, of, row, kind, where),
             )
         )
     return tuple(rows)
 
 
-def _why(
+def _reason(
     system: TrainingSystem,
     types: Sequence[str],
     of: PriorityRecord,
@@ -138,6 +141,7 @@ def _why(
     kind: int,
     where: dict[int, int],
 ) -> str:
+    """Return why a row ran on a type in a round, or did not."""
     jobs, share = of.rows[row], of.shares[row, kind]
     if (row, kind) in of.ran:
         return "ran: its turn by priority" if share > 0 else "ran: GPUs were free, though it has no share"
@@ -198,7 +202,7 @@ def elastic_trace(system: ElasticSystem, records: ElasticRecords) -> ElasticTrac
     run only every k-th tick is kept, with the means of those between.
     """
     points, tick = records.points, float(system.tick_s)
-    gained = _gained(system, points)
+    gained = _progress_per_tick(system, points)
     ends = np.array([job.application.ends[-1] for job in system.jobs])
     place = np.rint(points.time_s / tick).astype(np.int64) - 1
     count = len(records.tick_s)
@@ -221,7 +225,7 @@ def elastic_trace(system: ElasticSystem, records: ElasticRecords) -> ElasticTrac
         waiting=tuple(records.waiting[::every].tolist()),
         used=tuple(_used(records)[::every].tolist()),
         goodput=tuple(_short(v) for v in _means(work, every) * 3600 / tick),
-        courses=tuple(_courses(system, points, gained)),
+        courses=tuple(_elastic_courses(system, points, gained)),
     )
 
 
@@ -236,7 +240,7 @@ def _used(records: ElasticRecords) -> Ints:
     return used
 
 
-def _gained(system: ElasticSystem, points: TickRows) -> Floats:
+def _progress_per_tick(system: ElasticSystem, points: TickRows) -> Floats:
     """(P,) progress of each tick, in iterations at the smallest batch size."""
     done = np.empty(len(points.job))
     for n, job in enumerate(system.jobs):
@@ -247,7 +251,8 @@ def _gained(system: ElasticSystem, points: TickRows) -> Floats:
     return done
 
 
-def _courses(system: ElasticSystem, points: TickRows, gained: Floats) -> list[ElasticCourse]:
+def _elastic_courses(system: ElasticSystem, points: TickRows, gained: Floats) -> list[ElasticCourse]:
+    """Return the course of each job over its ticks, for as many jobs as ``MOST_POINTS`` allows."""
     courses, room = list[ElasticCourse](), MOST_POINTS
     for n, job in enumerate(system.jobs):
         of = np.flatnonzero(points.job == n)

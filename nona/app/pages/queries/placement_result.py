@@ -139,7 +139,9 @@ FIRST, MOST, MOST_TASKS = 4, 40, 8
 def configuration_list(subgraph: placement.PlacedSubgraph) -> Node:
     """Return the configurations, the most probable first; those beyond ``FIRST`` behind a line to open."""
     ordered = sorted(subgraph.configurations, key=lambda c: -c.probability)
-    items = [_item(c, subgraph.root, subgraph.sink, i + 1) for i, c in enumerate(ordered[:MOST])]
+    items = [
+        _configuration_item(c, subgraph.root, subgraph.sink, i + 1) for i, c in enumerate(ordered[:MOST])
+    ]
     rest = ordered[FIRST:MOST]
     more = None
     if rest:
@@ -156,9 +158,10 @@ def configuration_list(subgraph: placement.PlacedSubgraph) -> Node:
     return el("div", "", el("ol", "configurations", *items[:FIRST]), more, note)
 
 
-def _item(
+def _configuration_item(
     configuration: placement.PlacedConfiguration, root: str | None, sink: str | None, number: int
 ) -> Node:
+    """Return a configuration as a list item: its probability, and the tasks of each server."""
     share = 100 * configuration.probability
     servers = figures.servers_of(configuration, root, sink)
     about = "; ".join(f"{name}: {', '.join(tasks)}" for name, tasks in servers)

@@ -44,7 +44,7 @@ def batching_fold(state: AppState, index: int) -> None:
         elif spec:
             st.caption("This row uses *Batching of all rows*, below.")
         if spec:
-            _consequences(state, index, spec)
+            _batch_effects(state, index, spec)
 
 
 def _fields(state: AppState, index: int) -> str:
@@ -63,7 +63,8 @@ def batching_of_all_rows(state: AppState) -> None:
         form(state, "batching", FIELDS, 4)
 
 
-def _consequences(state: AppState, index: int, spec: BatchingSpec) -> None:
+def _batch_effects(state: AppState, index: int, spec: BatchingSpec) -> None:
+    """Draw the effects of a row's batching: memory, warnings, times and throughput by batch size."""
     scenario, label = state.scenario, state.scenario.labels[index]
     row = scenario.workload[index]
     if row.batch > 1:

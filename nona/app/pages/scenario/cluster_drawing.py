@@ -97,6 +97,7 @@ def _core(cluster: ClusterMap, word: str) -> Node:
 
 
 def _unit(unit: Unit, executors: int, most: int, measured: bool) -> Node:
+    """Return the drawing of a rack or group: its uplink, its load, and its first servers."""
     shown, more = unit.servers[:most], len(unit.servers) - most
     load_text = _unit_text(unit, measured)
     if executors <= DETAILED:

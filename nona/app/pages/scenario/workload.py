@@ -250,7 +250,7 @@ def row_editor(state: AppState, index: int, load: OfferedLoad | None, share: flo
                 )
         if state.scenario.workload[index].arrivals.trace:
             _trace_fields(state, index)
-        _pictures(state, index, load, share)
+        _row_pictures(state, index, load, share)
         with st.expander(f"More on {plain(state.scenario.labels[index])}"):
             _details(state, index)
         batching_fold(state, index)
@@ -269,7 +269,8 @@ def _row_line(state: AppState, index: int) -> str:
     return f"{state.scenario.labels[index]}{rate}{slo}"
 
 
-def _pictures(state: AppState, index: int, load: OfferedLoad | None, queries: float) -> None:
+def _row_pictures(state: AppState, index: int, load: OfferedLoad | None, queries: float) -> None:
+    """Draw a row's share of the load, its arrivals, and a verdict on its SLO."""
     row = state.scenario.workload[index]
     try:
         cost, sample = workload_facts.fastest(state, index), workload_facts.sample_of(state, index)

@@ -126,7 +126,7 @@ def policies_tab(state: AppState, data: ServerlessOutcome) -> None:
         "Share of SLOs kept against cost per 1,000 calls for each policy, with 95 % intervals, and the "
         "oracle's cost as a dashed line. Up and to the left is better.",
     )
-    tiles(_tiles(report))
+    tiles(_headline_figures(report))
     st.caption(plain(cost_note(scenario_of(data))))
     alt = "Every policy: hits, costs, latencies, misses, cold starts, searches"
     table(POLICIES.fill(report.policies), "serverless-policies", alt)
@@ -159,7 +159,8 @@ def _overloads(report: ServerlessReport) -> None:
         )
 
 
-def _tiles(report: ServerlessReport) -> list[tuple[str, str, str]]:
+def _headline_figures(report: ServerlessReport) -> list[tuple[str, str, str]]:
+    """Return title, value and hint of the figures above the results."""
     policies, figures = findings.not_overloaded(report.policies), []
     for name, usd in _first(findings.ranked(policies, findings.call_cost)):
         figures.append((f"Least per {findings.PER:,} calls", findings.dollars(usd), f"By {name}."))

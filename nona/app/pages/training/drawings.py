@@ -22,7 +22,7 @@ def training_drawing(live: TrainingLive) -> Node:
     """Return the mean JCT so far under each policy, and each GPU's jobs of the last day under one policy."""
     end_s = max((s.end_s for s in live.stays), default=0.0)
     start_s = max(end_s - SPAN_S, 0.0)
-    lanes, gpus = _lanes(live.types, live.stays, start_s, end_s), sum(live.types.values())
+    lanes, gpus = _gpu_lanes(live.types, live.stays, start_s, end_s), sum(live.types.values())
     busy = {(s.gpu, k) for s in live.stays for k in s.gpus}
     return el(
         "div",
@@ -63,9 +63,10 @@ def _progress_panel(live: LivePolicies, style_of: Callable[[str], ChartStyle]) -
     return policies_panel("", alt, headings, [row(name) for name in live.order])
 
 
-def _lanes(
+def _gpu_lanes(
     types: Mapping[str, int], stays: Sequence[GpuInterval], start_s: float, end_s: float
 ) -> list[Node]:
+    """Return a lane for each of the first GPUs of every type, with the jobs that ran on it as bars."""
     each = max(1, MOST_LANES // max(1, len(types)))
     length = max(end_s - start_s, 1e-9)
     bars: dict[tuple[str, int], list[Node]] = {

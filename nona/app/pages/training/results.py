@@ -144,7 +144,7 @@ def _rounds_tab(state: AppState, data: training.TrainingOutcome) -> None:
     if shown.left_out:
         st.caption(f"{shown.left_out:,} later bars of this window are not drawn; choose a shorter window.")
     _take_click(event, trace)
-    _explained(trace, data)
+    _round_explanation(trace, data)
     chart(
         figures.rounds_figure(figures.thinned(trace.rounds)),
         "Running and waiting jobs",
@@ -212,7 +212,8 @@ def _take_click(event: Any, trace: training.PolicyTrace) -> None:
             st.rerun()
 
 
-def _explained(trace: training.PolicyTrace, data: training.TrainingOutcome) -> None:
+def _round_explanation(trace: training.PolicyTrace, data: training.TrainingOutcome) -> None:
+    """Draw the choice of a round, and the priorities of its jobs."""
     chosen, last = _chosen(trace), trace.rounds[-1].number
     if chosen is None:
         st.caption("The priorities of this run were not kept. A run of fewer jobs keeps them.")

@@ -72,7 +72,7 @@ def working(system: System, placement: Placement, names: Sequence[str]) -> Worki
     link = path_lines(model, x, names) if model.roles else link_lines(model, x, names)
     server, visits_s = server_lines(model, x, names)
     used = link.wait if math.isfinite(link.wait) else OVERLOADED_WAIT_S
-    classes = [_class(model, x, j, _Waits(used, link.wait, visits_s[j])) for j in range(len(names))]
+    classes = [_class_formulas(model, x, j, _Waits(used, link.wait, visits_s[j])) for j in range(len(names))]
     if model.class_shares is not None:
         server.append(visit_line([float(w) for w in model.weights], [c.visits for c in classes], visits_s))
     overall = [
@@ -85,7 +85,8 @@ def working(system: System, placement: Placement, names: Sequence[str]) -> Worki
     )
 
 
-def _class(model: PlacementModel, x: Probabilities, j: int, waits: _Waits) -> _Class:
+def _class_formulas(model: PlacementModel, x: Probabilities, j: int, waits: _Waits) -> _Class:
+    """Return the formulas of a query class with their numbers, its mean JCT, link waits and visits."""
     cuts, first = float(model.cut_s[j].sum()), float(model.first_visits[j])
     total, link_waits, visits = cuts + first * waits.visit_s, 0.0, first
     subgraphs: list[WorkingSubgraph] = []
