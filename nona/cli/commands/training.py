@@ -123,7 +123,7 @@ class ElasticOptions:
     load: float | None = setting("training.elastic.load", DECIMAL)
     interference: float | None = setting("training.elastic.interference", ShareParameter())
     background: float | None = option(
-        "jobs on several nodes exchange gradients over a link, of which others use this part",
+        "jobs on several nodes exchange gradients over a link; other traffic uses this share of it",
         DECIMAL,
         metavar="U",
     )
