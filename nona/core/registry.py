@@ -1,4 +1,4 @@
-"""Registries: things of one kind by name; what a strategy declares of itself, and its look on charts."""
+"""Registries: items of one kind by name; the declaration of a strategy, and its style on charts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def load(place: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ChartStyle:
-    """``colour`` as ``#rrggbb``; ``dash`` and ``symbol`` as plotly names them."""
+    """The style of a strategy on charts: ``colour`` as ``#rrggbb``; ``dash`` and ``symbol`` as in Plotly."""
 
     colour: str
     dash: str
@@ -43,7 +43,7 @@ class ChartStyle:
 
 
 class HasName(Protocol):
-    """Anything that goes by a name."""
+    """An object with a name."""
 
     @property
     def name(self) -> str:
@@ -54,17 +54,16 @@ T = TypeVar("T", bound=HasName)
 
 
 class Registry(Mapping[str, T]):
-    """Name → thing. What ships is there from the start; more may be added, for this process.
+    """A mapping from name to item: the shipped items, and those registered in this process.
 
     Parameters
     ----------
-    kind
-        Kind of the things, in one or two words that begin an error: ``Scheduler``.
-    items
-        The things that ship, or name → place of each (:func:`load`), which is then imported when it is first
-        asked for.
-    error
-        The error that is raised for an unknown name or one that is taken.
+    kind : str
+        The kind of the items, in one or two words that begin an error: ``Scheduler``.
+    items : iterable of T, or mapping of str to str, optional
+        The shipped items; or name → ``module:name`` (:func:`load`), imported at first use.
+    error : callable, optional
+        Makes the error for an unknown name and for a taken one.
 
     >>> from types import SimpleNamespace
     >>> tools = Registry("Tool", [SimpleNamespace(name="saw")])
@@ -173,13 +172,13 @@ class Registry(Mapping[str, T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
-    """A way to decide: its declaration, for people and for lists.
+    """The declaration of a scheduler or policy, for users and for lists.
 
-    ``name``, ``title``: as in the scenario file, and as in headings.
-    ``summary``, ``source``, ``adaptation``: one line each: what it does; where it comes from; what was
-        changed or assumed.
+    ``name``, ``title``: in the scenario file, and in headings.
+    ``summary``, ``source``, ``adaptation``: one line each: its rule, its publication, and the changes and
+        assumptions of this program.
     ``settings``: its options by name.
-    ``look``: on charts; without one it gets a spare look.
+    ``style``: on charts; without one it gets a spare style.
     """
 
     called: ClassVar[str] = "Policy"
@@ -194,9 +193,9 @@ class Strategy:
 
     @property
     def defaults(self) -> dict[str, Option]:
-        """The default of every option, by its name."""
+        """The default of every option, by name."""
         return {name: setting.default for name, setting in self.settings.items()}
 
     def chosen(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the value of each of its options; raises ``SimulationError`` for a wrong one."""
+        """Return the value of each option, checked; raise ``SimulationError`` for a wrong one."""
         return checked(f"{self.called} {self.name!r}", self.settings, options)

@@ -29,11 +29,11 @@ _AS_IN_FILE = CostOptions()
 
 @dataclass(frozen=True, eq=False)
 class PreparedModel:
-    """One model on its way through the layers; ``costed`` has one entry per executor class.
+    """A model: its graph, costs, contraction, decomposition and tasks.
 
-    ``weight_bytes`` is what an executor holds to run any of its tasks, at the precision costed, and
-    ``activation_bytes`` what each query needs beside while it runs. ``batch_s`` (B, classes, T) are the
-    seconds of 1, …, B queries that run as one.
+    ``costed`` has one entry per executor class. ``weight_bytes``: memory that an executor holds to run any
+    task, at the costed precision. ``activation_bytes``: further memory of each running query. ``batch_s``
+    (B, classes, T): seconds of 1, …, B queries that run as one.
     """
 
     graph: ModelGraph

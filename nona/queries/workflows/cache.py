@@ -49,9 +49,9 @@ class RecentEntries(Generic[T]):
 
 
 class PreparationCache:
-    """Models, placements and rehearsed schedulers, by content: see :mod:`nona.queries.workflows.simulation`.
+    """A cache of models, placements and rehearsed schedulers, by content.
 
-    One for a process and one thread at a time; memory is bounded by the number of entries.
+    For one process, and one thread at a time; the number of entries is bounded.
     """
 
     def __init__(self, models: int = MODELS, placements: int = PLACEMENTS) -> None:
@@ -60,7 +60,7 @@ class PreparationCache:
         self._rehearsed = RecentEntries[tuple[Placement | None, Any]](REHEARSED)
 
     def rehearsed(self, key: str, placement: Placement | None, make: Callable[[], T]) -> T:
-        """Return the choice of ``make`` for that key and that very placement, kept with it."""
+        """Return the result of ``make`` for this key and this placement object; it is made once."""
         chosen: T = self._rehearsed.get(f"{key} {id(placement)}", lambda: (placement, make()))[1]
         return chosen
 
