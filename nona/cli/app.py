@@ -102,23 +102,23 @@ def _exposed(arguments: AppOptions, serving: Serving) -> list[str]:
     who = (
         f"whom the proxy at {' or '.join(serving.proxies)} names in {serving.user_header}"
         if serving.user_header
-        else "who gives the password"
+        else "who give the password"
     )
     if serving.user_header and serving.password_file:
-        who += ", or who gives the password"
+        who += ", or who give the password"
     return [
-        f"Listening on {arguments.host}, port {arguments.port}. Everybody {who} can:",
+        f"Listening on {arguments.host}, port {arguments.port}. Visitors {who} can:",
         f"  - upload models and tables of up to {UPLOAD_MB} MB each, which this machine reads;",
         "  - run placements and simulations on its cores, a few at a time for all;",
-        "  - keep a workspace of their own"
+        "  - keep their own workspace"
         + (f" on disk in {serving.data}." if serving.persist else " until the server ends."),
         (
-            "  - see what anybody saved, and save runs for all to see."
+            "  - see all saved runs, and save runs that all visitors see."
             if serving.shared_store
-            else "  - save runs, which nobody else sees."
+            else "  - save runs that only they see."
         ),
-        "Nobody sees another's workspace. The connection is not encrypted: put a proxy with TLS in front of "
-        "it (docs/deployment.md).",
+        "Visitors cannot see each other's workspaces. The connection is not encrypted: put a proxy with TLS "
+        "in front of it (docs/deployment.md).",
     ]
 
 

@@ -417,7 +417,7 @@ def resampling(site: Site) -> StatedWork:
 
 @rule("Range", "EyeLike", "Constant", "ConstantOfShape", "HannWindow", "HammingWindow", "BlackmanWindow")
 def generation(site: Site) -> StatedWork:
-    """Written only."""
+    """Read nothing; count the output bytes."""
     return site.work(read=0.0, weight=0.0)
 
 
@@ -442,5 +442,5 @@ def view(site: Site) -> StatedWork:
 
 @rule("Shape", "Size", "OptionalHasElement", "SequenceLength", launch="host")
 def shape(site: Site) -> StatedWork:
-    """Known before the kernels run."""
+    """Read nothing: the host knows shapes before the kernels run; count the output bytes."""
     return site.work(read=0.0, write=site.write_bytes, weight=0.0)

@@ -186,14 +186,14 @@ def off_text(off: ErrorRange) -> str:
     >>> off_text(ErrorRange(low_s=0.0034, high_s=0.0107))
     '3.4 to 11 ms if task times are wrong by the usual error'
     >>> off_text(ErrorRange(low_s=0.0034, high_s=None))
-    '3.4 ms to overloaded if task times are wrong by the usual error'
+    'from 3.4 ms to no steady state if task times are wrong by the usual error'
     """
     return f"{_span(off)} {USUAL}"
 
 
 def _span(off: ErrorRange) -> str:
     if off.high_s is None:
-        return f"{format_time(_two_digits(off.low_s, math.floor), 2)} to overloaded"
+        return f"from {format_time(_two_digits(off.low_s, math.floor), 2)} to no steady state"
     unit_s, unit = next((f, u) for f, u in _TIME_UNITS if off.high_s >= f or f == _TIME_UNITS[-1][0])
     ends = _two_digits(off.low_s, math.floor), _two_digits(off.high_s, math.ceil)
     low, high = (f"{end / unit_s:.4g}" for end in ends)
