@@ -1,4 +1,4 @@
-"""Numbers, counts, shares, times, tables, findings and whole studies as text; values that JSON can hold."""
+"""Numbers, counts, shares, times, tables, findings and whole reports as text; values that JSON can hold."""
 
 from __future__ import annotations
 

@@ -383,7 +383,7 @@ class SimulationSpec(ScenarioPart):
 
 
 class Scenario(ScenarioPart):
-    """A whole study: the cluster, what runs on it, and what is asked.
+    """A scenario: the cluster, its workload, and the questions about both.
 
     Build it with :func:`nona.scenario.file.load_scenario` or by hand.
 

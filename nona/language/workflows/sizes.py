@@ -105,7 +105,7 @@ def _gpus(group: ServerGroupSpec) -> int:
 def _prepared_by_size(
     scenario: Scenario, sources: Sources, group: ServerGroupSpec
 ) -> Iterator[tuple[int, PreparedLanguage]]:
-    """Yield the study of each size: one server, its GPUs in engines of so many."""
+    """Yield each engine size in GPUs that fits, with the scenario prepared on one server of such engines."""
     if group.engine is None:
         return
     gpus, model = _gpus(group), group.engine.model

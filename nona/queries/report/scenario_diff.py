@@ -78,17 +78,17 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
         for key in dict.fromkeys([*old, *new]):
             yield from _differences(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
     elif isinstance(old or new, Mapping):
-        word = _word(path)[0] if "." in path else path
+        word = _field_name(path)[0] if "." in path else path
         yield f"{word} {'removed' if new is None else 'added'}"
     else:
-        word, wording = _word(path)
+        word, wording = _field_name(path)
         yield f"{word} {_value(old, wording)} → {_value(new, wording)}"
 
 
-def _word(path: str) -> tuple[str, FieldWords | None]:
-    """Return the name of a field in a change, and the words of the schema for it.
+def _field_name(path: str) -> tuple[str, FieldWords | None]:
+    """Return the name of a field for a reader, and the schema's words for the field.
 
-    >>> [_word(path)[0] for path in ("serverless.containers.warm", "simulation.precision", "cost.x_y")]
+    >>> [_field_name(path)[0] for path in ("serverless.containers.warm", "simulation.precision", "cost.x_y")]
     ['serverless: warm at the start', 'precision of the means', 'cost x y']
     """
     try:

@@ -262,13 +262,14 @@ REPLAYED = "From the trace, as the first run replays it."
 
 def shares_picture(rate_share: float, load_share: float | None, number: int) -> Node:
     """Draw a row's shares of the queries and of the compute as bars."""
-    bars = [_share("of the queries", rate_share, number)]
+    bars = [_share_meter("of the queries", rate_share, number)]
     if load_share is not None:
-        bars.append(_share("of the compute they ask for", load_share, number))
+        bars.append(_share_meter("of the compute they ask for", load_share, number))
     return el("div", "shares", *bars)
 
 
-def _share(what: str, share: float, number: int) -> Node:
+def _share_meter(what: str, share: float, number: int) -> Node:
+    """Return a meter of a share, in the colour of the row ``number``."""
     return el(
         "div",
         "sharebar",
