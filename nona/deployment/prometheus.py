@@ -171,7 +171,8 @@ def _seconds(
         ledger.read("time between the scrapes", seconds, place, "time")
         return seconds
     numbers = [re.fullmatch(r"\D*(\d{1,9})\D*", f.base.rpartition(".")[0]) for f in (file_a, file_b)]
-    if numbers[0] and numbers[1] and int(numbers[1][1]) > int(numbers[0][1]):
+    clock = all(n and re.fullmatch(r"([01]\d|2[0-3])[0-5]\d", n[1]) for n in numbers)  # 1200 is noon, perhaps
+    if numbers[0] and numbers[1] and not clock and int(numbers[1][1]) > int(numbers[0][1]):
         seconds = float(int(numbers[1][1]) - int(numbers[0][1]))
         what = "time between the scrapes, by the names of the files"
         return float(ledger.assume(what, seconds, place, "time", "scrapes.interval"))

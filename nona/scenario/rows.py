@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
+from nona.core.units import parse_quantity
 from nona.models.cost.options import PER_QUERY
 from nona.scenario.values import Name, PositiveSeconds, ScenarioPart, Seconds, Share, field
 
@@ -229,6 +230,30 @@ _Speed = Annotated[float, Field(gt=0, le=1)]
 MOST_INSTANCES = 64
 
 
+def _speeds(value: object) -> object:
+    """Return speeds; measured times of a query beside 0, 1, … others, as 5 ms, 8.2 ms, become t(1)/t(j).
+
+    >>> _speeds("1, 0.61"), _speeds(["5 ms", "8.2 ms"]), _speeds([1, 0.5])
+    ([1.0, 0.61], [1.0, 0.6098], [1, 0.5])
+    """
+    parts = [part for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or not any(isinstance(part, str) for part in parts):
+        return parts
+    try:
+        return [float(part) for part in parts]
+    except ValueError:
+        pass  # not numbers alone: times with their units
+    try:
+        times_s = [parse_quantity(part, "time") for part in parts]
+    except ValueError as error:
+        raise PydanticCustomError("speed", "{why}", {"why": str(error)}) from None
+    if min(times_s) <= 0 or not all(str(part).strip()[-1:].isalpha() for part in parts):
+        raise PydanticCustomError(
+            "speed", "times {times} must be above 0, each with its unit", {"times": str(value)}
+        )
+    return [round(times_s[0] / time_s, 4) for time_s in times_s]
+
+
 class InstancesSpec(ScenarioPart):
     """Tasks that run at once on a GPU or a slice, without limits between them."""
 
@@ -239,11 +264,11 @@ class InstancesSpec(ScenarioPart):
         ge=1,
         le=MOST_INSTANCES,
     )
-    speed: Annotated[tuple[_Speed, ...], Field(max_length=MOST_INSTANCES)] = field(
+    speed: Annotated[tuple[_Speed, ...], BeforeValidator(_speeds), Field(max_length=MOST_INSTANCES)] = field(
         (),
         "Speed beside others",
-        "Of each task while 1, 2, … run on the GPU: from measured times f(2) = t(1)/t(2). Beyond the last "
-        "the GPU gives no more in all.",
+        "Of each task while 1, 2, … run on the GPU, as 1, 0.61; or the measured times of a query then, as 5 "
+        "ms, 8.2 ms. Beyond the last the GPU gives no more in all.",
         none="1, 1/2, 1/3, …: the GPU divides its time",
     )
 

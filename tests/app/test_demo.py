@@ -14,6 +14,7 @@ from nona.app.pages.demo_questions import MOST_STEPS, STORIES, DemoStep
 from nona.app.pages.home import QUESTIONS
 from nona.app.session.kept import is_choice
 from nona.app.session.opening import shipped
+from nona.app.session.page_list import PAGES, page_file
 from nona.app.session.state import AppState, Result
 from nona.app.store.contents import scenario_of
 from nona.app.widgets.fields import plain
@@ -41,7 +42,7 @@ def press(at, key):
 
 
 def test_stories_of_at_most_five_steps_without_numbers_in_their_texts_and_their_ends():
-    assert len(STORIES) == len(QUESTIONS) + 1 == 9
+    assert len(STORIES) == len(QUESTIONS) + 1 == 10
     for number, question in enumerate(QUESTIONS):  # the demo of its card
         assert question.scenario in ("", STORIES[number + 1].scenario)
     for story in STORIES:
@@ -88,7 +89,7 @@ def test_every_step_opens_its_page(number):
     at.run()
     for index, step in enumerate(STORIES[number].steps):
         assert (tour(at).question_index, tour(at).step) == (number, index)
-        assert at.title[0].value.lower() in step.page
+        assert at.title[0].value == next(e.title for e in PAGES.values() if page_file(e.name) == step.page)
         assert step.text in [m.value.replace("\\", "") for m in at.markdown]
         assert not state_of(at).choices.complaints.get("demo-error")
         if step.run:

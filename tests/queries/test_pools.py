@@ -55,6 +55,18 @@ def test_the_gpu_saturates_at_one_query_in_each_service_time():
     assert (stable.state, over.state) == ("stable", "overloaded")
 
 
+@pytest.mark.parametrize("speed", ["1, 0.6098", "5 ms, 8.2 ms", [1, 0.6098], ["10 ms", "16.4 ms"]])
+def test_speeds_are_given_or_come_from_measured_times(speed):
+    found = prepare(scenario(chain(5.0), {"rate": 50}, instances={"most": 2, "speed": speed})).system.pools
+    assert found.speed[0].tolist() == [1.0, 0.6098]
+
+
+@pytest.mark.parametrize("speed", ["5 ms, 4 ms", "5 ms, 0.61", "0 ms, 1 ms", "5 apples, 3", "0.9, 0.5"])
+def test_speeds_that_grow_or_lack_a_unit_are_refused(speed):
+    with pytest.raises(ValueError, match=r"speed"):
+        scenario(chain(5.0), {"rate": 50}, instances={"most": 2, "speed": speed})
+
+
 @pytest.mark.parametrize("scv", [0.0, 1.0, 4.0])
 def test_processor_sharing_is_insensitive_to_the_distribution(scv):
     """M/G/1 with equal sharing: mean s/(1 − ρ), whatever the distribution of service times."""

@@ -14,6 +14,7 @@ from nona.app.layout.job_panel import ResultsByFingerprint, current_job, show_or
 from nona.app.layout.run_keeper import ONLY_SAVED
 from nona.app.pages.demo_questions import STORIES, DemoQuestion, DemoStep
 from nona.app.pages.queries.simulation_sweep_settings import settings_of, sweep_version
+from nona.app.session.imported import take_sample
 from nona.app.session.kept import choose, is_kept
 from nona.app.session.opening import open_shipped_scenario, shipped
 from nona.app.session.state import AppState, Result
@@ -24,8 +25,10 @@ from nona.app.widgets.fields import button, plain
 from nona.language.report.tables import pace_finding
 from nona.planning.report_plan import answer_text, outcome_finding
 from nona.planning.results import PlanOutcome
+from nona.queries.placement.results import PlacementOutcome
 from nona.queries.report.findings import headline
 from nona.queries.report.placement.comparison import order_finding
+from nona.queries.report.placement.layouts import layout_finding
 from nona.queries.sweeps.findings import stability_finding
 from nona.queries.workflows.shipped import PLANNED, stored_result
 from nona.scenario.file import scenario_hash
@@ -145,6 +148,8 @@ def _go(state: AppState, tour: DemoState) -> None:
     state.model = tour.question.model or state.model
     for key, value in step.choices:
         choose(state, key, value)
+    if step.files:
+        take_sample(state, step.files, answered=True)
     _pin(state, tour)
     if step.run:
         _show(state, tour, step.run)
@@ -238,9 +243,14 @@ def _plan(outcome: PlanOutcome, tab: str) -> str:
     return finding.beside if tab == "Evidence" else finding.lead
 
 
+def _placed(placement: PlacementOutcome) -> str:
+    found = placement.nona.layouts
+    return f"{order_finding(placement)}." if found is None else layout_finding(found)
+
+
 # Of the result of each kind of job, on a tab.
 FINDINGS: Mapping[str, Callable[[Any, str], str]] = {
-    "place": lambda placement, tab: f"{order_finding(placement)}.",
+    "place": lambda placement, tab: _placed(placement),
     "simulate": lambda run, tab: headline(run.report.schedulers, run.differences, run.off).text,
     "language": lambda run, tab: pace_finding(run.report),
     "sweep": lambda outcome, tab: stability_finding(outcome),

@@ -21,6 +21,7 @@ class DemoStep:
     ``choices``: choices on the page: (widget, value).
     ``run``: the kind of job whose result the page shows; it starts unless the result is there.
     ``against``: True if the step before is the baseline of this one's simulation.
+    ``files``: the folder of ``sample_models/deployments`` whose files were dropped.
     """
 
     page: str
@@ -29,6 +30,7 @@ class DemoStep:
     choices: tuple[tuple[str, str | int], ...] = ()
     run: str = ""
     against: bool = False
+    files: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class DemoQuestion:
 HOME, SCENARIO, MODELS = "pages/home.py", "pages/scenario.py", "pages/models.py"
 PLACEMENT, SIMULATION, PLAN = "pages/placement.py", "pages/simulation.py", "pages/plan.py"
 SERVERLESS, TRAINING, EVIDENCE = "pages/serverless.py", "pages/training.py", "pages/evidence.py"
+IMPORTED = "pages/imported.py"
 MOST_STEPS = 5
 Changes = Mapping[str, float | str]
 NONE: Changes = MappingProxyType({})
@@ -99,6 +102,38 @@ TRAINING_STORY = DemoQuestion(
         },
         "training",
         SHORT,
+    ),
+)
+DEPLOYED_STORY = DemoQuestion(
+    "Here is my repository: where is the bottleneck, and when does it break?",
+    "documents_as_deployed",
+    (
+        DemoStep(
+            IMPORTED,
+            "The files of a running server: a Triton repository, its node, two scrapes of its metrics, a "
+            "load test. Each fact has its file and line, and the questions that files leave are answered.",
+            files="documents",
+        ),
+        _simulated(
+            "The same cluster, simulated. Where does the time of a document go: computing, waiting for a "
+            "GPU, or waiting for a batch to fill?",
+            NONE,
+            "Where time goes",
+        ),
+        DemoStep(
+            PLACEMENT,
+            "Which stages should share a GPU? Every layout of the stages is simulated with the same "
+            "documents, and one click makes it the scenario.",
+            run="place",
+        ),
+        DemoStep(
+            PLAN,
+            "Twice the traffic: how many servers keep the target, and when do they break? *Take away*, at "
+            "the answer, has the files that deploy it and the load test that could refute it.",
+            MappingProxyType({"workload[0].rate": 120.0}),
+            (("plan-tabs", "More traffic"),),
+            "plan",
+        ),
     ),
 )
 STORIES = (
@@ -266,6 +301,7 @@ STORIES = (
             ),
         ),
     ),
+    DEPLOYED_STORY,
     DemoQuestion(
         "How accurate are the results?",
         "vision_language_8_servers",

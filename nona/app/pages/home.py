@@ -194,6 +194,14 @@ QUESTIONS = (
         "language",
     ),
     UserQuestion(
+        "Where is the bottleneck of what we run?",
+        "Drop a Triton repository, the nodes, two scrapes of metrics, a load test. See what they say, "
+        "simulate the cluster, and leave with the files of a better one.",
+        "Open what you run",
+        ":material/upload_file:",
+        "pages/imported.py",
+    ),
+    UserQuestion(
         "How accurate are the results?",
         "Compare predictions with simulations, the simulator with queueing theory, and modelled times with "
         "published ones.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.app.layout.open_files import file_field
-from nona.app.session.imported import WhatRuns, answer, forget, make_scenario
+from nona.app.session.imported import WhatRuns, answer, forget, make_scenario, take_sample
 from nona.app.session.state import AppState
 from nona.app.widgets.fields import button, plain, show_error
 from nona.app.widgets.results import table
@@ -47,6 +47,8 @@ def imported_page(state: AppState) -> None:
     if runs.problem:
         show_error(runs.problem)
     if runs.imported is None:
+        hint = "Files of a Triton server that ship with this app, made up for it."
+        button("Try it with sample files", "imported-sample", take_sample, state, icon="science", hint=hint)
         st.markdown(_READ)
         return
     facts = runs.imported.facts

@@ -11,11 +11,12 @@ from nona.app.session.page_list import page_file
 from nona.app.session.state import AppState
 from nona.core.errors import NonaError
 from nona.core.foreign import is_zip
-from nona.deployment.files import GivenFile, file_of, unpacked
+from nona.deployment.files import GivenFile, file_of, given_files, unpacked
 from nona.deployment.importing import Imported, import_files
 from nona.deployment.kinds import told
 from nona.scenario.lookup import Sources
 from nona.scenario.opening import SCENARIO, open_bytes
+from nona.scenario.sample_files import sample_root
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,16 @@ def take_what_runs(state: AppState, files: Sequence[GivenFile]) -> None:
     imported = import_files(whole, runs.answers)
     state.choices.keep(replace(runs, files=whole, imported=imported, problem=""))
     state.go_to = page_file("imported")
+
+
+SAMPLE = "documents"
+SAMPLE_ANSWERS = MappingProxyType({"documents.batch": "1", "documents.slo": "150 ms"})
+
+
+def take_sample(state: AppState, name: str = SAMPLE, answered: bool = False) -> None:
+    """Show the shipped files of a running server in place of those that were dropped."""
+    state.choices.keep(WhatRuns(answers=SAMPLE_ANSWERS if answered else MappingProxyType({})))
+    take_what_runs(state, given_files([sample_root() / "deployments" / name]))
 
 
 def answer(state: AppState, key: str, text: str) -> None:
