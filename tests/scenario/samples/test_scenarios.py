@@ -9,7 +9,8 @@ from sizes import first, sized
 import nona
 from nona.core.errors import PlacementError, ScenarioError
 from nona.core.statistics import paired_difference
-from nona.language.workflows.engines import prepare_language
+from nona.language.gpu import share_for
+from nona.language.workflows.engines import MisfitError, prepare_language
 from nona.language.workflows.simulation import simulate_language
 from nona.planning.candidates import PlanCandidate
 from nona.planning.offers import Option
@@ -36,7 +37,8 @@ PROMISED = (
     "rag_pipeline ensemble_bursty background_sweep racks_and_nics strict_light "
     "chat_routers prefill_stalls_decode prompt_over_the_network search_then_answer one_engine_or_two "
     "moderate_normal relaxed_heavy mig_or_mps serverless_nodes black_friday "
-    "a100s_sliced_or_l4s survive_a_rack language_and_vision batches_save_servers"
+    "a100s_sliced_or_l4s survive_a_rack language_and_vision batches_save_servers "
+    "does_a_4_bit_model_fit who_waits_for_the_long_prompt t4_or_l4"
 )
 # Solving them all takes minutes: every day two of them.
 QUICK = ("slides_example", "five_models_80_servers")
@@ -234,6 +236,9 @@ def test_demos_ask_with_prices_and_black_friday_needs_far_fewer_servers_in_its_m
         ("survive_a_rack", (9, 0), {"keeps"}),
         ("survive_a_rack", (7, 0), {"misses"}),  # without a server
         ("survive_a_rack", (4, 0), {"misses"}),  # without a rack
+        ("t4_or_l4", (0, 4), {"keeps"}),
+        ("t4_or_l4", (0, 3), {"misses"}),
+        ("t4_or_l4", (6, 0), {"misses"}),  # T4s for the same money
         ("language_and_vision", (2, 0), {"misses"}),  # A100s alone: three are needed
         ("language_and_vision", (2, 2), {"keeps", "open"}),
     ],
@@ -254,6 +259,8 @@ def test_mixtures_cost_less_than_sevenths_and_those_less_than_whole_gpus():
     assert [bool(o.mig) for o in (offers[0], offers[2])] == [False, True]
     assert offers[3].gpu == "l4"
     assert planner_of("survive_a_rack").question.scenario.cluster.network.racks.size == 4
+    cost = planner_of("t4_or_l4").question.cost
+    assert cost(Option((6, 0))) < cost(Option((0, 4))) < cost(Option((7, 0)))
     cost = planner_of("language_and_vision").question.cost
     assert cost(Option((2, 2))) < cost(Option((3, 0)))
 
@@ -287,6 +294,34 @@ def test_what_the_descriptions_of_language_samples_say():
         assert row.sent_s > 0.01
         assert row.ttft_s.mean > other.ttft_s.mean
         assert row.itl_s.p99 < 0.5 * other.itl_s.p99
+
+
+def test_times_of_a_t4_and_an_l4_are_those_that_were_published():
+    """MLPerf, offline, INT8: 6,036 and 12,882 images a second; a query holds 32."""
+    scenario = _load("t4_or_l4")
+    (task,) = scenario.models["resnet50_int8"]["nodes"]
+    assert task["compute_ms"]["t4"] == pytest.approx(1e3 * 32 / 6036, abs=1e-3)
+    assert task["compute_ms"]["l4"] == pytest.approx(1e3 * 32 / 12_882, abs=1e-3)
+
+
+def test_a_4_bit_model_fits_where_its_16_bits_do_not():
+    scenario = _load("does_a_4_bit_model_fit")
+    memory = prepare_language(scenario).facts[0].memory
+    assert memory.weights == pytest.approx(5.5e9, abs=0.05e9)
+    assert share_for(memory, 20, 1000) < 0.92 < 15.2e9 / memory.memory
+    whole = scenario.model_copy(update={"cost": scenario.cost.model_copy(update={"precision": "fp16"})})
+    with pytest.raises(MisfitError, match=r"15\.2 GB of weights for 14\.4 GB.*smallest tp that fits is 2"):
+        prepare_language(whole)
+
+
+def test_a_long_prompt_stops_answers_for_a_step_and_those_who_come_for_all_of_them():
+    routers = _served("who_waits_for_the_long_prompt")
+    dealt, sent = (routers[name].models for name in ("round-robin", "least-kv"))
+    assert dealt["reports"].ttft_s.mean > 3
+    assert dealt["chat"].max_gap_s.most < 1.5
+    assert dealt["chat"].ttft_s.mean > 3 * sent["chat"].ttft_s.mean
+    prompts_first = _served("who_waits_for_the_long_prompt", scheduler="sglang")["round-robin"].models
+    assert prompts_first["chat"].max_gap_s.most > 3
 
 
 def test_one_engine_of_two_gpus_is_sooner_at_low_rates_and_two_engines_at_high_ones():
