@@ -17,9 +17,12 @@ from nona.deployment.facts import Ledger, text_of
 from nona.deployment.files import GivenFile
 from nona.deployment.found import Found, FoundLoad, FoundTimes
 from nona.deployment.located import Tree
+from nona.models.cost.measured import LOW_LOAD
 
 _PARTS = ("Server Compute Input", "Server Compute Infer", "Server Compute Output")
 MOST_RECORDS = 500_000
+LOW = 0.5
+"""Load below which clocks may have gone down: assumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +104,19 @@ def perf_analyzer(file: GivenFile, ledger: Ledger) -> Found:
             first.place,
             "time",
         )
+        _busy(label, first, batch or 1, ledger)
         if model and batch is not None:
             times = FoundTimes(model, {int(batch): step_s}, first.place, version)
             found += Found(times=(times,))
     return found
+
+
+def _busy(label: str, row: _Row, batch: float, ledger: Ledger) -> None:
+    """Note how busy the model was while its time was measured, and what that means where it was not."""
+    if seen := row.number("Inferences/Second"):
+        load = seen / batch * row.step_s
+        note = f"; {LOW_LOAD}" if load < LOW else ""
+        ledger.read(f"{label}: load while it was measured", f"{100 * load:.3g} %{note}", row.place)
 
 
 def _model_of(file: GivenFile, stem: str, ledger: Ledger) -> str:

@@ -80,7 +80,10 @@ class CostSpec(ScenarioPart):
         },
     )
     measured: Name | None = field(
-        None, "Measured times", "CSV file of operators' times, which come before those of the model."
+        None,
+        "Measured times",
+        "CSV file of operators' times, which come before those of the model. Times from a load test: at a "
+        "low, even load they are too long for a busy GPU.",
     )
     given: dict[Name, Annotated[GivenSpec, BeforeValidator(_given_entry)]] = field(
         {},

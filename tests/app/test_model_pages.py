@@ -16,7 +16,7 @@ from nona.app.tasks import checks
 from nona.app.tasks.checks import is_quick
 from nona.cluster.hardware.executor import executor_class
 from nona.models import prepared as models
-from nona.models.cost.measured import read_measured
+from nona.models.cost.measured import LOW_LOAD, read_measured
 from nona.models.graph import blocks, guard, readers
 from nona.models.graph.dag import Dag
 from nona.queries.placement import enumeration, messages
@@ -350,6 +350,7 @@ def operators(at):
 
 def test_measured_times_replace_modelled_ones_are_marked_as_such_and_can_be_removed(open_page):
     at = open_page("models")
+    assert LOW_LOAD[1:] in said(at.caption)
     at.file_uploader(key="measured-file").upload("times.csv", TIMES).run()
     assert state_of(at).scenario.cost.measured == "times.measured.csv"
     assert "1 time on a100-40gb; 1 of them for resnet18" in said(at.success)

@@ -8,6 +8,7 @@ from importing import DATA, asked, imported, samples, values
 from nona.core.errors import DeploymentError
 from nona.deployment.files import file_of
 from nona.deployment.importing import import_files
+from nona.models.cost.measured import LOW_LOAD
 from nona.scenario.file import parse_scenario
 from nona.scenario.lookup import Sources
 from nona.scenario.opening import open_bytes
@@ -81,6 +82,11 @@ def test_load_tests_give_times_and_checks():
     found = imported("load", embed__model="embed", embed__batch="2", pipe__batch="1")
     read = values(found.facts.read)
     assert read["embed: step of a batch of 2"] == "4.15 ms"
+    # 100 requests of 2 inferences in a second, 4.15 ms each: clocks may have gone down
+    assert read["embed: load while it was measured"] == f"41.5 %; {LOW_LOAD}"
+    assert read["resize: load while it was measured"] == f"30 %; {LOW_LOAD}"
+    busy = values(imported("load", embed__model="embed", embed__batch="1", pipe__batch="1").facts.read)
+    assert busy["embed: load while it was measured"] == "83 %"
     assert read["embed: 4 users over 400/s"] == "10 ms, p50 measured 9.9 ms"
     assert read["resize: step of a batch of 1"] == "3 ms"
     assert "even or batched" in read["pipe: arrivals"]  # M/D/1 waits 0.83·8.3/(2·0.17) = 20 ms

@@ -22,6 +22,9 @@ from nona.models.cost.options import MOST_QUERIES, CostOptions, CostPrecision, s
 ANY = "*"
 MOST_ROWS = 1_000_000
 MOST_MS = 1e9
+LOW_LOAD = (
+    "a GPU lowers its clocks while it idles, so times from a low, even load are too long for a busy one"
+)
 _REQUIRED = ("model", "operator", "device", "ms")
 _OPTIONAL = ("batch", "stack", "precision", "runs", "spread_ms", "note")
 

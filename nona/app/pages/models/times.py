@@ -24,7 +24,7 @@ from nona.app.widgets.fields import (
     upload,
 )
 from nona.core.errors import NonaError
-from nona.models.cost.measured import MeasuredTable, read_measured
+from nona.models.cost.measured import LOW_LOAD, MeasuredTable, read_measured
 from nona.models.cost.options import CostOptions, stacks
 from nona.models.cost.stated import has_given_times
 from nona.models.graph.model import ANY_DEVICE, ModelGraph
@@ -202,6 +202,7 @@ def measured_times(state: AppState, device: str) -> None:
             "times replace modelled ones. An operator named \\* stands for the whole model."
             + (f" This model is called **{plain(called)}** there." if called else "")
         )
+        st.caption(f"{LOW_LOAD[0].upper()}{LOW_LOAD[1:]}.")
         hint = "Its times replace the modelled ones wherever it has them."
         upload(state, "Table (CSV)", "measured-file", "measured-error", partial(take_measured, state), hint)
         if name:
