@@ -217,11 +217,13 @@ def memory_split(
     of: NumberWidths,
     budget: int,
     sequences: int,
+    graphs_inside: bool = True,
 ) -> MemorySplit:
     """Return how a GPU's memory is divided, one of ``tp`` that run the model together, as vLLM profiles it.
 
     A step of ``budget`` tokens keeps two states of a layer and its feed-forward; then ``sequences`` tokens
-    are sampled. The larger of both is the peak. CUDA graphs are inside the share, as from vLLM 0.21 on.
+    are sampled. The larger of both is the peak. ``graphs_inside``: CUDA graphs are within the share, as from
+    vLLM 0.21 on.
     """
     heads = max(model.kv_heads, tp) / tp  # where there are fewer than GPUs, each GPU holds one
     kv_token = 2 * model.kv_layers * heads * model.head_dim * of.kv
@@ -233,7 +235,7 @@ def memory_split(
         usable=memory_bytes * utilization,
         weights=weight_bytes(model, of) / tp,
         activations=max(budget * layer * max(of.others, 2), sampled * model.vocabulary * SAMPLER_BYTES),
-        graphs=graphs * GRAPH_BYTES,
+        graphs=graphs * GRAPH_BYTES * graphs_inside,
         libraries=LIBRARY_BYTES,
         kv_block=kv_token * BLOCK_TOKENS,
     )

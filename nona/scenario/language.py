@@ -312,6 +312,13 @@ class EngineSpec(ScenarioPart):
         "Memory used",
         "Share of each GPU's memory that the engine takes, CUDA graphs included, where blocks are automatic.",
     )
+    graphs: Literal["inside", "outside"] = field(
+        "inside",
+        "CUDA graphs",
+        "Within Memory used, as vLLM counts them from 0.21 on, or outside: before it, without the estimate, "
+        "or with --enforce-eager.",
+        choices={"inside": "within", "outside": "outside"},
+    )
     kv: Literal["auto", "fp8"] = field(
         "auto",
         "KV cache",

@@ -80,10 +80,7 @@ class CostSpec(ScenarioPart):
         },
     )
     measured: Name | None = field(
-        None,
-        "Measured times",
-        "CSV file of operators' times, which come before those of the model. Times from a load test: at a "
-        "low, even load they are too long for a busy GPU.",
+        None, "Measured times", "CSV file of operators' times of a busy GPU; they replace modelled ones."
     )
     given: dict[Name, Annotated[GivenSpec, BeforeValidator(_given_entry)]] = field(
         {},

@@ -340,7 +340,9 @@ def _facts(scenario: Scenario, number: int, model: LanguageModel) -> EngineFacts
         budget=budget,
         sequences=sequences,
         steps=steps,
-        memory=memory_split(model, memory, spec.utilization, spec.tp, of, budget, sequences),
+        memory=memory_split(
+            model, memory, spec.utilization, spec.tp, of, budget, sequences, spec.graphs == "inside"
+        ),
         least_tp=smallest_tp(model, memory, spec.utilization, of, budget),
     )
 

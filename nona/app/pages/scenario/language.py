@@ -36,7 +36,7 @@ from nona.scenario.lookup import file_names
 from nona.scenario.words import words
 
 _USUAL = "tp blocks budget sequences scheduler chunked role first_token prefix_cache"
-_RARE = "utilization kv watermark lookahead"
+_RARE = "utilization graphs kv watermark lookahead"
 STEPS = "a b g c q e experts active"
 _LOADED = ("cluster", "language", "cost", "seed", "background", "workload")  # what a preparation depends on
 
