@@ -185,6 +185,3 @@ def _yaml_kind(data: Mapping[str, Any], file: GivenFile) -> Kind:
     if "sharing" in data:
         return "device-plugin"
     return _vllm(data)
-
-
-told = recognize

@@ -13,7 +13,7 @@ from nona.core.errors import NonaError
 from nona.core.foreign import is_zip
 from nona.deployment.files import GivenFile, file_of, given_files, unpacked
 from nona.deployment.importing import Imported, import_files
-from nona.deployment.kinds import told
+from nona.deployment.kinds import recognize
 from nona.scenario.lookup import Sources
 from nona.scenario.opening import SCENARIO, open_bytes
 from nona.scenario.sample_files import sample_root
@@ -53,7 +53,7 @@ def what_runs(name: str, data: bytes) -> tuple[GivenFile, ...]:
         return () if any(file.name == SCENARIO for file in files) else files
     file = file_of(name, data)
     try:
-        kind = told(file).kind
+        kind = recognize(file).kind
     except NonaError:
         return ()  # no such file: the reader of scenarios reports the error
     return () if kind in ("other", "onnx") else (file,)
