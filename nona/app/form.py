@@ -71,7 +71,7 @@ def field(
     elif slider:
         _slider(state, path, label, hint)
     elif wording.plain:
-        _number(state, path, label, hint, wording)
+        _number(state, path, label, hint, wording, edit)
     else:
         _text(state, path, label, wording, hint, empty or wording.none, state.shown(path), None)
     field_error(state, path, title)
@@ -183,7 +183,7 @@ def _slider(state: AppState, path: PlacePath, label: str, hint: str) -> None:
     st.slider(label, 0, 99, value, format="%d %%", help=hint, **changed)
 
 
-def _number(state: AppState, path: PlacePath, label: str, hint: str, wording: FieldWords) -> None:
+def _number(state: AppState, path: PlacePath, label: str, hint: str, wording: FieldWords, edit: Edit) -> None:
     """Draw a field for a number; one that breaks a rule stays in the field, with the rule below it."""
     shown, whole = state.shown(path), wording.kind is int
     default = abs(wording.default) if isinstance(wording.default, int | float) and wording.default else 1
@@ -193,7 +193,7 @@ def _number(state: AppState, path: PlacePath, label: str, hint: str, wording: Fi
         step=1.0 if whole else 10.0 ** (math.floor(math.log10(default)) - 1),
         format=WHOLE if whole and (not isinstance(shown, float) or shown.is_integer()) else "%g",
         help=hint,
-        **_on_change(state, path, lambda value: int(value) if whole and value % 1 == 0 else value),
+        **_on_change(state, path, lambda value: int(value) if whole and value % 1 == 0 else value, edit),
     )
 
 

@@ -19,15 +19,17 @@ D = TypeVar("D", bound="Document")
 
 
 def warn_of_models(prepared: PreparedSystem) -> dict[str, object]:
-    """Print what of each model is not counted to standard error.
+    """Print what of each model is not counted, and how GPUs cannot be shared, to standard error.
 
     Returns what a JSON result says of it: ``warnings``, and the share by model as ``uncounted``.
     """
+    from nona.cluster.hardware.executor import sharing_warnings
     from nona.models.times_report import model_warnings, uncounted_shares
     from nona.queries.workflows.facts import model_facts
 
     models = model_facts(prepared)
     warnings, uncounted = model_warnings(models), uncounted_shares(models)
+    warnings += sharing_warnings(prepared.cluster.classes)
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     return ({"warnings": warnings} if warnings else {}) | ({"uncounted": uncounted} if uncounted else {})

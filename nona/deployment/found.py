@@ -16,7 +16,7 @@ class FoundServers:
     gpu
         Device; empty where none is known.
     mig
-        Slices of each GPU as a layout's text; empty: whole GPUs.
+        Layouts of the GPUs, as :func:`nona.cluster.hardware.mig.gpu_layouts` reads them; empty: whole GPUs.
     shared
         Tasks that run at once on each GPU or slice without limits between them (time slicing).
     mps

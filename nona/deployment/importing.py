@@ -14,6 +14,7 @@ from nona.deployment.ensembles import stage_graph
 from nona.deployment.facts import Facts, Ledger
 from nona.deployment.files import GivenFile
 from nona.deployment.found import Batching, Found, Stage, StageGraph
+from nona.deployment.gpu_sharing import shared_servers
 from nona.deployment.joining import join
 from nona.deployment.kinds import Kind, RecognizedFile, recognize
 from nona.deployment.kserve import inference_graph, inference_service, ray_serve
@@ -94,8 +95,9 @@ def import_files(files: Sequence[GivenFile], answers: Mapping[str, str] | None =
             "Prometheus, a load test, a profile, or KServe's objects."
         )
     found, graphs = _triton(files, ledger)
+    parted = [t.file for t in by_kind.get("mig-parted", [])]
     for nodes in by_kind.get("nodes", []):
-        found += node_servers(nodes.tree, ledger)
+        found += node_servers(nodes.tree, parted, ledger)
     smi = [(t.kind, t.file) for t in recognized if t.kind.startswith("smi-")]
     if smi:
         found += smi_servers(smi, ledger)
@@ -104,6 +106,9 @@ def import_files(files: Sequence[GivenFile], answers: Mapping[str, str] | None =
     found += _load_tests(by_kind, ledger)
     found += _profiles(by_kind, ledger)
     found += _services(by_kind, ledger)
+    plugins = [(t.file, t.tree) for t in by_kind.get("device-plugin", [])]
+    if (parted or plugins) and not (found.servers or found.engines):
+        found += shared_servers(parted, plugins, ledger)
     found += _alone(found)
     joined = join(found, graphs, extra, ledger)
     return Imported(ledger.facts(), joined.scenario, joined.files, tuple(t.file.name for t in known))

@@ -22,6 +22,7 @@ from nona.models.graph.model import ModelGraph
 from nona.models.graph.node_link import to_node_link
 from nona.scenario.lookup import unused_name
 from nona.scenario.rows import MOST_INSTANCES
+from nona.scenario.values import listed_layouts
 
 NETWORK = 25e9 / 8
 _BATCH_TIME = re.compile(r"\s*(\d{1,4})\s*:\s*([^,:]{1,40})")
@@ -107,7 +108,7 @@ def _group(servers: FoundServers, graphs: Sequence[StageGraph], ledger: Ledger) 
         "vcpus": servers.vcpus,
     }
     if servers.mig:
-        group["mig"] = servers.mig
+        group["mig"] = listed_layouts(servers.mig)
     if servers.mps > 1:
         group["mps"] = servers.mps
     most = max(servers.shared, _at_once(graphs, servers.gpus))

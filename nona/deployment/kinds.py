@@ -180,7 +180,8 @@ def _yaml_kind(data: Mapping[str, Any], file: GivenFile) -> Kind:
         return kind
     if isinstance(data.get("applications"), list):
         return "ray-serve"
-    if "mig-configs" in data:
+    held = data.get("data") if data.get("kind") == "ConfigMap" else None
+    if "mig-configs" in data or (isinstance(held, Mapping) and "mig-configs:" in str(held)):
         return "mig-parted"
     if "sharing" in data:
         return "device-plugin"

@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from nona.cluster.hardware.device import devices
-from nona.cluster.hardware.mig import board, parse_layout, placed_text
+from nona.cluster.hardware.mig import (
+    board,
+    divided_among,
+    gpu_layouts,
+    layout_words,
+    layouts_text,
+    parse_layout,
+    placed_text,
+)
+from nona.cluster.hardware.mig_parted import read_mig_parted
 from nona.core.errors import DeploymentError, HardwareError
-from nona.deployment.facts import Ledger
+from nona.deployment.facts import GIVEN, Ledger
+from nona.deployment.files import GivenFile
 from nona.deployment.found import Found, FoundServers
 from nona.deployment.located import Tree
 from nona.deployment.products import device_named
@@ -52,8 +62,10 @@ class _Node:
         return self.tree.whole(*self.path, "status", place, key, most=10**6) or 0
 
 
-def node_servers(tree: Tree, ledger: Ledger) -> Found:
+def node_servers(tree: Tree, parted: Sequence[GivenFile], ledger: Ledger) -> Found:
     """Return the servers that nodes are; those without GPUs are named, as tasks run on servers with them.
+
+    ``parted``: files of mig-parted, which say the layouts by the numbers of GPUs.
 
     Raises ``DeploymentError`` with file and line for a node whose labels contradict each other.
     """
@@ -64,13 +76,14 @@ def node_servers(tree: Tree, ledger: Ledger) -> Found:
     groups: Counter[FoundServers] = Counter()
     for path in entries:
         node = _Node(tree, path, tree.text(*path, "metadata", "name") or f"node {path[-1] if path else 1}")
-        for servers in _servers(node, ledger):
+        servers = _servers(node, parted, ledger)
+        if servers is not None:
             same = next((s for s in groups if replace(s, place=servers.place) == servers), servers)
             groups[same] += 1
     return Found(servers=tuple(replace(s, count=n) for s, n in groups.items()))
 
 
-def _servers(node: _Node, ledger: Ledger) -> list[FoundServers]:
+def _servers(node: _Node, parted: Sequence[GivenFile], ledger: Ledger) -> FoundServers | None:
     vcpus = _cpus(node)
     product = node.label("gpu.product")
     gpus = node.resource("nvidia.com/gpu") + node.resource("nvidia.com/gpu.shared")
@@ -82,38 +95,29 @@ def _servers(node: _Node, ledger: Ledger) -> list[FoundServers]:
         ledger.not_used(
             f"{node.name}: a node without GPUs", f"{vcpus} vCPUs, only for tasks on CPUs", node.place
         )
-        return []
+        return None
     gpu = _device(node, product, ledger)
-    if match := re.search(r"-MIG-([\w.]+)", product):
-        ledger.read(f"{node.name}: vCPUs", vcpus, node.place, "count")
-        slices[match[1]] += gpus
-        return [_sliced(node, gpu, slices, vcpus, None, ledger)]
+    ledger.read(f"{node.name}: vCPUs", vcpus, node.place, "count")
     replicas = node.label_number("gpu.replicas") or 1
     sharing = node.label("gpu.sharing-strategy")
     total = node.label_number("gpu.count") or max(1, gpus // replicas)
     whole = gpus // replicas if sharing in ("time-slicing", "mps") and replicas > 1 else gpus
-    servers = []
-    ledger.read(f"{node.name}: vCPUs", vcpus, node.place, "count")
+    if match := re.search(r"-MIG-([\w.]+)", product):
+        slices[match[1]] += gpus
+        total = whole = 0
+    servers = FoundServers(1, gpu, whole or total, vcpus, node.place)
     if slices:
-        sliced = total - whole
-        share = vcpus * sliced // total if whole and total else vcpus
-        servers.append(_sliced(node, gpu, slices, max(1, share), sliced if sliced > 0 else None, ledger))
+        layouts = _layouts(node, gpu, slices, max(0, total - whole), whole, parted, ledger)
+        servers = replace(servers, gpus=len(layouts), mig=layouts_text(layouts) or "")
         if not whole:
             return servers
-        ledger.assume(
-            f"{node.name}: sliced and whole GPUs",
-            "two groups of servers, with the network between them",
-            node.place,
-        )
-        vcpus = max(1, vcpus - share)
-    plain = FoundServers(1, gpu, whole or total, vcpus, node.place)
-    text = f"{plain.gpus} × {gpu or product}"
-    if replicas > 1 and sharing == "mps":
-        plain, text = replace(plain, mps=replicas), f"{text}, mps: {replicas} on each GPU"
+    text = f"{whole or total} × {gpu or product}"
+    if replicas > 1 and sharing == "mps" and not slices:
+        servers, text = replace(servers, mps=replicas), f"{text}, mps: {replicas} on each GPU"
     elif replicas > 1:
-        plain, text = replace(plain, shared=replicas), f"{text}, shared {replicas} ways by time"
+        servers, text = replace(servers, shared=replicas), f"{text}, shared {replicas} ways by time"
     ledger.read(f"{node.name}: GPUs", text, node.place)
-    return [*servers, plain]
+    return servers
 
 
 def _device(node: _Node, product: str, ledger: Ledger) -> str:
@@ -138,31 +142,85 @@ def known_device(name: str, place: str) -> str:
     return name
 
 
-def _sliced(
-    node: _Node, gpu: str, slices: Mapping[str, int], vcpus: int, gpus: int | None, ledger: Ledger
-) -> FoundServers:
-    """Return the group of a node's GPUs in slices; all GPUs are sliced alike."""
-    device = devices().get(gpu)
-    count = gpus or _gpus_of(device.mig if device and device.mig else "", slices, node)
-    each = {name: n / count for name, n in slices.items()}
-    layout = ", ".join(name for name, n in each.items() for _ in range(int(n)))
-    fault = "the slices do not divide evenly" if any(n != int(n) for n in each.values()) else ""
-    if device is not None and device.mig and not fault:
-        try:
-            layout = placed_text(parse_layout(layout, device.mig))
-        except HardwareError as error:
-            fault = str(error).rstrip(".")
+def _layouts(
+    node: _Node,
+    gpu: str,
+    slices: Mapping[str, int],
+    gpus: int,
+    whole: int,
+    parted: Sequence[GivenFile],
+    ledger: Ledger,
+) -> list[str | None]:
+    """Return the layout of each GPU of a node: ``gpus`` in slices (0: as many as hold them), others whole."""
+    device, key = devices().get(gpu), f"{node.name}.mig"
+    board_name = (device and device.mig) or ""
+    gpus = gpus or _gpus_of(board_name, slices, node)
     total = ", ".join(f"{n} × {name}" for name, n in slices.items())
+    if configured := _configured(node, board_name, slices, (gpus, whole), parted, ledger):
+        return configured
+    text = ", ".join(name for name, n in slices.items() for _ in range(n // gpus))
+    layouts: list[str | None] = [text] * gpus
+    fault = "the slices do not divide evenly" if any(n % gpus for n in slices.values()) else ""
+    if board_name:
+        divided = divided_among(slices, board_name, gpus)
+        layouts = [placed_text(layout) for layout in divided] or layouts
+        fault = "" if divided else f"no such layouts of {gpu} were found"
+    answer: float | str | None = None
     if fault:
-        answer = ledger.ask(
-            f"{node.name}.mig", f"{node.name}: slices of each of its {count} GPUs, together {total}; {fault}",
-            node.place,
-        )  # fmt: skip
-        layout = str(answer or layout)
-    ledger.read(
-        f"{node.name}: GPUs in slices", f"{total} = {count} × {gpu or 'GPU'}, each {layout}", node.place
-    )
-    return FoundServers(1, gpu, count, vcpus, node.place, mig=layout)
+        what = f"{node.name}: slices of each of its {gpus} GPUs, together {total}; {fault}"
+        answer = ledger.ask(key, what, node.place)
+    elif len(set(layouts)) > 1:
+        what = f"{node.name}: slices of each of its {gpus} GPUs, together {total}"
+        answer = ledger.assume(what, str(layouts_text(layouts)), node.place, key=key)
+    if answer is not None:
+        layouts = _answered(key, str(answer), board_name, gpus)
+    same = f"each {layouts[0]}" if len(set(layouts)) == 1 else layout_words(layouts_text(layouts))
+    ledger.read(f"{node.name}: GPUs in slices", f"{total} = {gpus} × {gpu or 'GPU'}, {same}", node.place)
+    if whole:
+        ledger.assume(f"{node.name}: GPUs in slices have the numbers", f"0 to {gpus - 1}", node.place)
+    return [*layouts, *[None] * whole]
+
+
+def _answered(key: str, text: str, board_name: str, gpus: int) -> list[str | None]:
+    try:
+        layouts = gpu_layouts(text, gpus)
+        if board_name:
+            layouts = tuple(of and placed_text(parse_layout(of, board_name)) for of in layouts)
+    except HardwareError as error:
+        raise DeploymentError(f"{GIVEN} {key}: {error}") from None
+    return list(layouts)
+
+
+def _configured(
+    node: _Node,
+    board_name: str,
+    slices: Mapping[str, int],
+    gpus: tuple[int, int],
+    parted: Sequence[GivenFile],
+    ledger: Ledger,
+) -> list[str | None]:
+    """Return the layouts by number of the node's configuration in a file of mig-parted; empty without one.
+
+    ``gpus``: in slices, and whole.
+    """
+    name = node.label("mig.config")
+    for file in parted if name and board_name else ():
+        try:
+            found = read_mig_parted(file.data, board_name, sum(gpus)).layouts.get(name)
+        except HardwareError:
+            continue  # of other boards
+        if found is None:
+            continue
+        made = Counter(s.profile for layout in found if layout for s in layout.slices)
+        if made != slices or found.count(None) != gpus[1]:
+            ledger.not_used(f"{node.name}: {name} of {file.name}", "it makes other slices", node.place)
+            continue
+        layouts = [placed_text(layout) if layout else None for layout in found]
+        ledger.read(
+            f"{node.name}: GPUs as {name} of {file.name}", layout_words(layouts_text(layouts)), node.place
+        )
+        return layouts
+    return []
 
 
 def _gpus_of(board_name: str, slices: Mapping[str, int], node: _Node) -> int:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from nona.cluster.hardware.device import devices
-from nona.cluster.hardware.mig import parse_layout, placed_text
+from nona.cluster.hardware.mig import layouts_text, parse_layout, placed_text
 from nona.core.errors import DeploymentError, HardwareError
 from nona.deployment.facts import Ledger
 from nona.deployment.files import GivenFile
@@ -120,7 +119,8 @@ def _topology(lines: Sequence[tuple[int, str]], name: str, ledger: Ledger) -> No
 
 
 def _groups(gpus: Mapping[int, _Gpu], ledger: Ledger) -> list[FoundServers]:
-    groups: Counter[FoundServers] = Counter()
+    """Return the server; one for each kind of GPU, whose GPUs keep their order."""
+    groups: dict[str, tuple[FoundServers, list[str | None]]] = {}
     for number, gpu in sorted(gpus.items()):
         device = device_named(gpu.product, gpu.memory_mib)
         if not device:
@@ -133,15 +133,17 @@ def _groups(gpus: Mapping[int, _Gpu], ledger: Ledger) -> list[FoundServers]:
         ledger.read(
             f"GPU {number}", f"{device or gpu.product}{f' in {layout}' if layout else ', whole'}", gpu.place
         )
-        servers = FoundServers(1, device, 1, VCPUS, gpu.place, mig=layout)
-        same = next((s for s in groups if replace(s, place=servers.place) == servers), servers)
-        groups[same] += 1
+        servers = FoundServers(1, device, 1, VCPUS, gpu.place)
+        groups.setdefault(device or gpu.product, (servers, []))[1].append(layout or None)
     if len(groups) > 1:
         ledger.assume(
             "GPUs of one server", "a group of servers for each kind, with the network between them",
-            next(iter(groups)).place,
+            next(iter(groups.values()))[0].place,
         )  # fmt: skip
-    return [replace(servers, gpus=n) for servers, n in groups.items()]
+    return [
+        replace(servers, gpus=len(layouts), mig=layouts_text(layouts) or "")
+        for servers, layouts in groups.values()
+    ]
 
 
 def _start(placed: str) -> int:

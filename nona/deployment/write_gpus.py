@@ -5,15 +5,17 @@ Source: NVIDIA/mig-parted, examples; NVIDIA/k8s-device-plugin, README: with MPS 
 
 from __future__ import annotations
 
-from collections import Counter
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import yaml
 
 from nona.cluster.hardware.device import find_device, user_devices
-from nona.cluster.hardware.mig import parse_layout
+from nona.cluster.hardware.mig import MigLayout, parse_layout
+from nona.cluster.hardware.mig_parted import write_mig_parted
 from nona.core.errors import DeploymentError
-from nona.deployment.writing import Standing, group_name
+from nona.deployment.writing import ANNOTATION, Standing, group_annotations, group_name
 from nona.scenario.schema import ServerGroupSpec
 
 
@@ -23,9 +25,10 @@ def gpu_files(standing: Standing) -> dict[str, str]:
     Raises ``DeploymentError`` where the device plugin cannot share so, and where nothing is shared.
     """
     scenario = standing.scenario
-    configs: dict[str, list[dict[str, Any]]] = {}
+    configs: dict[str, Sequence[MigLayout | None]] = {}
     files: dict[str, str] = {}
     commands = []
+    comment = standing.comment + "".join(_servers_lines(scenario.cluster.servers))
     for number, group in enumerate(scenario.cluster.servers):
         name = group_name(number, group)
         if group.mig:
@@ -34,27 +37,19 @@ def gpu_files(standing: Standing) -> dict[str, str]:
                     f"cluster.servers[{number}]: MPS clients on MIG slices: the device plugin has no MPS on "
                     "nodes with MIG; remove mps or mig."
                 )
-            device = find_device(group.gpu, user_devices(scenario.cluster.devices))
-            slices = Counter(s.profile for s in parse_layout(group.mig, device.mig or "").slices)
-            each = {
-                "devices": list(range(group.gpus)),
-                "mig-enabled": True,
-                "mig-devices": dict(sorted(slices.items())),
-            }
-            configs[name] = [each]
+            board = find_device(group.gpu, user_devices(scenario.cluster.devices)).mig or ""
+            configs[name] = [parse_layout(of, board) if of else None for of in group.layouts]
             commands.append(
                 f"kubectl label node NODE nvidia.com/mig.config={name} --overwrite  # {group.count} nodes"
             )
         if (sharing := _sharing(group)) is not None:
-            files[f"device-plugin-{name}.yaml"] = standing.comment + yaml.safe_dump(sharing, sort_keys=False)
+            files[f"device-plugin-{name}.yaml"] = comment + yaml.safe_dump(sharing, sort_keys=False)
             commands.append(
                 f"kubectl label node NODE nvidia.com/device-plugin.config={name} --overwrite  "
                 f"# {group.count} nodes"
             )
     if configs:
-        back = {"all-disabled": [{"devices": "all", "mig-enabled": False}]}
-        document = {"version": "v1", "mig-configs": {**back, **configs}}
-        files["mig-parted.yaml"] = standing.comment + yaml.safe_dump(document, sort_keys=False)
+        files["mig-parted.yaml"] = comment + write_mig_parted({"all-disabled": [None], **configs})
         commands.append(
             "kubectl label node NODE nvidia.com/mig.config=all-disabled --overwrite  # the way back"
         )
@@ -66,6 +61,13 @@ def gpu_files(standing: Standing) -> dict[str, str]:
         [*commands, ""]
     )
     return files
+
+
+def _servers_lines(groups: Sequence[ServerGroupSpec]) -> Iterator[str]:
+    """Yield a comment for each group of servers, by which :mod:`nona.deployment.gpu_sharing` knows it."""
+    for number, group in enumerate(groups):
+        notes = {k.removeprefix(ANNOTATION): v for k, v in group_annotations(number, group).items()}
+        yield f"# {ANNOTATION}{group_name(number, group)}: {json.dumps(notes)}\n"
 
 
 def _sharing(group: ServerGroupSpec) -> dict[str, Any] | None:

@@ -91,15 +91,17 @@ def _deployments(scenario: Scenario) -> Iterator[dict[str, Any]]:
 
 def _resources(scenario: Scenario, group: ServerGroupSpec) -> dict[str, int]:
     """Return the resource of a pod → how many pods there are of it."""
-    gpus = group.count * group.gpus
     shared = "" if group.mps is None else ".shared"
-    if not group.mig:
-        return {f"nvidia.com/gpu{shared}": gpus * (group.mps or 1)}
     device = find_device(group.gpu, user_devices(scenario.cluster.devices))
-    slices = Counter(s.profile for s in parse_layout(group.mig, device.mig or "").slices)
+    kinds = Counter[str]()
+    for layout in group.layouts:
+        slices = parse_layout(layout, device.mig or "").slices if layout else ()
+        kinds.update(f"mig-{s.profile.replace('+', '.')}" for s in slices)
+        kinds["gpu"] += not slices
     return {
-        f"nvidia.com/mig-{profile.replace('+', '.')}{shared}": gpus * n * (group.mps or 1)
-        for profile, n in sorted(slices.items())
+        f"nvidia.com/{kind}{shared}": group.count * n * (group.mps or 1)
+        for kind, n in sorted(kinds.items())
+        if n
     }
 
 

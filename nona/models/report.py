@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from nona.cluster.hardware.executor import sharing_warnings
 from nona.core.tables import COUNT, NUMBER, PLAIN, SIZE, TIME, Column, FilledTable, Table
 from nona.core.text import count_text
 from nona.core.units import format_count, format_number, format_size, format_time
@@ -49,6 +50,7 @@ def inspection(costed: CostedGraph) -> models.Inspection:
             *graph.warnings,
             *costed.warnings,
             *hardware_warnings({graph.name: given_times(costed)}),
+            *sharing_warnings([costed.device]),
         ),
         by_part=bool(refused),
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from nona.cluster.hardware.mig import maximal_layouts, parse_layout
+from nona.cluster.hardware.mig import gpu_layouts, layout_words, layouts_text, maximal_layouts, parse_layout
 from nona.core.errors import HardwareError, ScenarioError
 from nona.core.units import format_time
 from nona.planning.results import PlanTarget
@@ -84,11 +83,7 @@ def gpu_text(gpu: str, mig: str | None) -> str:
     >>> gpu_text("l4", None), gpu_text("a100-40gb", "3g.20gb, 2g.10gb, 2g.10gb")
     ('l4', 'a100-40gb (3g.20gb + 2 × 2g.10gb)')
     """
-    if mig is None:
-        return gpu
-    slices = Counter(part.strip() for part in mig.split(","))
-    parts = (name if count == 1 else f"{count} × {name}" for name, count in slices.items())
-    return f"{gpu} ({' + '.join(parts)})"
+    return gpu if mig is None else f"{gpu} ({layout_words(mig)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +133,20 @@ class Option:
 
 
 @cache
-def slicings(board_name: str, text: str) -> tuple[str, ...]:
-    """Return the MIG layouts that a text names: one, or with ``all`` every maximal legal one.
+def slicings(board_name: str, text: str, gpus: int = 1) -> tuple[str | None, ...]:
+    """Return the MIG layouts that a text names: those of the GPUs, or with ``all`` every maximal legal one.
 
     A slice may be written without its memory (``3g+2g+2g``): the standard profile of that size is meant.
 
     >>> slicings("a100-40gb", "3g+2g+2g"), len(slicings("a100-40gb", "all"))
     (('3g.20gb, 2g.10gb, 2g.10gb',), 14)
 
-    Raises ``HardwareError`` for a layout that the board cannot hold.
+    Raises ``HardwareError`` for layouts that the boards cannot hold.
     """
     if text.strip() == ALL:
         return tuple(dict.fromkeys(layout.text for layout in maximal_layouts(board_name)))
-    if not all(part.strip() for part in text.replace(",", "+").split("+")):
-        raise HardwareError(f"MIG layout {text!r}: a slice has no name; write for example 3g+2g+2g.")
-    return (parse_layout(text, board_name).text,)
+    layouts = gpu_layouts(text, gpus)
+    for layout in layouts:
+        if layout is not None and not all(part.strip() for part in layout.replace(",", "+").split("+")):
+            raise HardwareError(f"MIG layout {layout!r}: a slice has no name; write for example 3g+2g+2g.")
+    return (layouts_text([layout and parse_layout(layout, board_name).text for layout in layouts]),)

@@ -55,7 +55,7 @@ def expanded(scenario: Scenario, spec: PlanSpec, offer: OfferSpec) -> Iterator[O
             raise ScenarioError(
                 [f"plan.offers: {offer.gpu!r} has no MIG; leave out ':{offer.mig}', or name another GPU."]
             )
-        layouts = slicings(device.mig, offer.mig)
+        layouts = slicings(device.mig, offer.mig, offer.gpus)
     price = offer.price if offer.price is not None else _gpu_price(spec, offer.gpu)
     if price is None:
         raise ScenarioError(

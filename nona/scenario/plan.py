@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from pydantic_core import PydanticCustomError
 
+from nona.cluster.hardware.mig import gpu_layouts
 from nona.cluster.prices import USD_PER_KWH, PriceKind, growth_per_month, growth_text, per_hour
-from nona.core.errors import ScenarioError
+from nona.core.errors import HardwareError, ScenarioError
 from nona.core.units import format_time, parse_quantity
 from nona.scenario.language import EngineOfferSpec
 from nona.scenario.values import (
+    Layouts,
     Name,
     NamedEntries,
     PositiveSeconds,
@@ -84,10 +86,11 @@ class OfferSpec(ScenarioPart):
     """Servers on offer."""
 
     gpu: Name = field(..., "GPU", "The GPU of these servers.")
-    mig: Name | None = field(
+    mig: Layouts | None = field(
         None,
         "Sliced",
-        "MIG slices of every GPU. Every layout (all): all maximal ones are tried, which takes longer.",
+        "MIG slices of every GPU, or a list with those of each. Every layout (all): all maximal ones are "
+        "tried, which takes longer.",
         none="whole",
     )
     price: PerHour | None = field(
@@ -104,6 +107,14 @@ class OfferSpec(ScenarioPart):
     most: Annotated[int, Field(ge=1, le=100_000)] | None = field(
         None, "At most", "Servers of this kind that can be had.", none="as many as the search allows"
     )
+
+    @model_validator(mode="after")
+    def _one_layout_for_each_gpu(self) -> Self:
+        try:
+            gpu_layouts(self.mig, self.gpus)
+        except HardwareError as error:
+            raise PydanticCustomError("layouts", "{why}", {"why": str(error).removesuffix(".")}) from None
+        return self
 
 
 PERCENTS = (50, 95, 99)

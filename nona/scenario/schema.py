@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, ValidationInfo
 from pydantic import field_validator as _field_validator
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
+from nona.cluster.hardware.mig import gpu_layouts, layouts_text
+from nona.core.errors import HardwareError
 from nona.models.contraction.rules import DEFAULT_RULE, RULES
 from nona.scenario.language import EngineSpec, LanguageRow, moved_apart, unserved
 from nona.scenario.plan import PlanSpec
@@ -24,6 +26,7 @@ from nona.scenario.training import TrainingSpec
 from nona.scenario.values import (
     Bandwidth,
     Fraction,
+    Layouts,
     Name,
     NamedEntries,
     PositiveBytes,
@@ -205,8 +208,12 @@ class ServerGroupSpec(ScenarioPart):
     gpu: Name = field("a100-40gb", "GPU", "The device in these servers; it sets the task times.")
     gpus: int = field(1, "GPUs each", "GPUs in every server; each runs its own tasks.", ge=1, le=MOST_GPUS)
     vcpus: int = field(16, "vCPUs each", "Virtual CPUs in every server.", ge=1, le=4096)
-    mig: Name | None = field(
-        None, "MIG slices", "Of each GPU, e.g. 3g.20gb, 2g.10gb, 2g.10gb.", none="whole GPUs"
+    mig: Layouts | None = field(
+        None,
+        "MIG slices",
+        "Of each GPU, e.g. 3g.20gb, 2g.10gb, 2g.10gb. Or a list with the slices of each GPU by number, "
+        "e.g. [1g.5gb × 7, whole].",
+        none="whole GPUs",
     )
     mps: Annotated[int, Field(ge=1, le=48)] | None = field(
         None,
@@ -226,6 +233,19 @@ class ServerGroupSpec(ScenarioPart):
         "Serves language models on these servers, which then run no tasks of other models.",
         none="no engine",
     )
+
+    @_field_validator("mig")
+    @classmethod
+    def _one_for_each_gpu(cls, value: str | None, info: ValidationInfo) -> str | None:
+        try:
+            return layouts_text(gpu_layouts(value, info.data["gpus"])) if "gpus" in info.data else value
+        except HardwareError as error:
+            raise PydanticCustomError("layouts", "{why}", {"why": str(error).rstrip(".")}) from None
+
+    @property
+    def layouts(self) -> tuple[str | None, ...]:
+        """The MIG layout of each GPU, by number; ``None`` where it is whole."""
+        return gpu_layouts(self.mig, self.gpus)
 
     @_model_validator(mode="after")
     def _shares_in_one_way(self) -> Self:

@@ -152,8 +152,8 @@ def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
             continue
         try:
             g = ServerGroupSpec.model_validate(group)
-            classes = ServerGroup(1, g.gpu, g.gpus, g.vcpus, g.mig, g.mps).classes(by_name[g.gpu])
-            executors += g.count * g.gpus * len(classes)
+            gpus = ServerGroup(1, g.gpu, g.gpus, g.vcpus, g.mig, g.mps).classes(by_name[g.gpu])
+            executors += g.count * sum(map(len, gpus))
         except ValidationError:  # the schema says so itself
             continue
         except NonaError as error:

@@ -77,7 +77,42 @@ def one_of(registered: Callable[[], Iterable[str]]) -> BeforeValidator:
     return BeforeValidator(check)
 
 
+def _joined(value: object) -> object:
+    """Join the layouts of a list, one for each GPU, into a text."""
+    if not isinstance(value, list | tuple):
+        return value
+    if not value or not all(isinstance(one, str) for one in value):
+        raise PydanticCustomError(
+            "layouts",
+            "a list has a text for each GPU: its slices, or whole; write [whole, '3g.20gb, 3g.20gb']",
+        )
+    return " | ".join(value)
+
+
+def _each_named(value: str) -> str:
+    for one in value.split("|"):
+        _name(one.strip())
+    return value
+
+
+def listed_layouts(text: str) -> str | list[str]:
+    """Return the layouts of a server's GPUs as a file has them: a list where they differ.
+
+    >>> listed_layouts("3g.20gb | whole"), listed_layouts("3g.20gb, 3g.20gb")
+    (['3g.20gb', 'whole'], '3g.20gb, 3g.20gb')
+    """
+    layouts = [one.strip() for one in text.split("|")]
+    return layouts if len(layouts) > 1 else text
+
+
 Name = Annotated[str, AfterValidator(_name)]
+Layouts = Annotated[
+    str,
+    BeforeValidator(_joined),
+    AfterValidator(_each_named),
+    PlainSerializer(listed_layouts, return_type=str | list[str]),
+]
+"""MIG layouts of a server's GPUs, as :func:`nona.cluster.hardware.mig.gpu_layouts` reads them."""
 Share = Annotated[float, *quantity("fraction")]
 Time = Annotated[float, *quantity("time")]
 Seconds = Annotated[float, *quantity("time"), Field(ge=0, le=1e6)]

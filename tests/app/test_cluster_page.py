@@ -110,7 +110,9 @@ def test_stranded_slices_are_named():
 def test_a_mig_parted_file_goes_out_and_in(open_page):
     at = with_mig(open_page)
     state = state_of(at)
-    text = parted_file(state, 0, parse_layout("2g.10gb, 2g.10gb, 3g.20gb", "a100-40gb"))
+    assert state.edit(("cluster", "servers", 0, "mig"), "2g.10gb, 2g.10gb, 3g.20gb")
+    text = parted_file(state, 0, "a100-40gb")
+    assert state.edit(("cluster", "servers", 0, "mig"), "7g.40gb")
     take_parted(state, 0, "a100-40gb", text.encode())
     at.run()
     assert sorted(str(state.scenario.cluster.servers[0].mig).split(", ")) == ["2g.10gb", "2g.10gb", "3g.20gb"]
@@ -119,6 +121,34 @@ def test_a_mig_parted_file_goes_out_and_in(open_page):
     at.run()
     assert state.scenario == before
     assert any("9g.90gb" in e.value.replace("\\", "") for e in at.error)
+
+
+def test_one_gpu_is_divided_and_the_others_stay_as_they_are(open_page):
+    at = with_mig(open_page)
+    state = state_of(at)
+    named(at.number_input, "GPUs each").set_value(3).run()
+    named(at.selectbox, "Divide").select("GPU 1").run()
+    named(at.selectbox, "MIG layout of GPU 1").select("whole").run()
+    assert not at.exception
+    assert state.scenario.cluster.servers[0].layouts == ("3g.20gb, 3g.20gb", None, "3g.20gb, 3g.20gb")
+    assert named(at.selectbox, "Divide").value == "GPU 1"
+    assert metrics(at)["Executors"] == str(5 * state.scenario.cluster.servers[0].count)
+    edit_layout(state, 0, "a100-40gb", {"act": "add", "start": 0, "profile": "7g.40gb"}, 1)
+    assert state.scenario.cluster.servers[0].layouts[1] == "7g.40gb"
+    text = parted_file(state, 0, "a100-40gb")
+    edit_layout(state, 0, "a100-40gb", {"act": "clear"}, 1)
+    at.run()
+    assert any("no instance yet" in e.value for e in at.error)
+    take_parted(state, 0, "a100-40gb", text.encode())
+    at.run()
+    assert not at.error
+    assert state.scenario.cluster.servers[0].layouts == ("3g.20gb, 3g.20gb", "7g.40gb", "3g.20gb, 3g.20gb")
+    named(at.number_input, "GPUs each").set_value(4).run()  # the new one is whole
+    assert state.scenario.cluster.servers[0].layouts[3] is None
+    named(at.number_input, "GPUs each").set_value(1).run()
+    assert state.scenario.cluster.servers[0].mig == "3g.20gb, 3g.20gb"
+    named(at.selectbox, "GPU").select("t4").run()
+    assert state.scenario.cluster.servers[0].mig is None
 
 
 def test_weights_that_do_not_fit_are_told_with_model_device_and_remedy(open_page):

@@ -210,25 +210,43 @@ def test_removing_what_is_not_there_is_an_error():
     assert "no such profile" in refusal(mig.add_slice, mig.empty_layout(A30), 0, "3g.20gb")
 
 
+def counts(layouts):
+    return [layout and Counter(layout.profiles) for layout in layouts]
+
+
+@examples(60)
+@given(st.data())
+def test_a_written_mig_parted_file_has_the_slices_of_every_gpu(data):
+    gpus = data.draw(st.integers(1, 8))
+    layouts = st.lists(st.sampled_from((None, *ALL_A100)), min_size=gpus, max_size=gpus)
+    chosen = data.draw(st.lists(layouts.filter(any), min_size=1, max_size=4))
+    named = {f"layout-{i}": each for i, each in enumerate(chosen)}
+    found = mig_parted.read_mig_parted(mig_parted.write_mig_parted(named).encode(), A100, gpus)
+    assert not found.left_out
+    assert {n: counts(each) for n, each in found.layouts.items()} == {n: counts(m) for n, m in named.items()}
+
+
 @examples(60)
 @given(st.lists(st.sampled_from(ALL_A100), min_size=1, max_size=4))
-def test_a_written_mig_parted_file_has_the_slices_of_every_layout(chosen):
-    named = {f"layout-{i}": layout for i, layout in enumerate(chosen)}
-    found = mig_parted.read_mig_parted(mig_parted.write_mig_parted(named).encode(), A100)
-    assert not found.left_out
-    assert [(n, Counter(m.profiles)) for n, m in found.layouts.items()] == [
-        (n, Counter(m.profiles)) for n, m in named.items()
-    ]
+def test_slices_of_several_gpus_are_divided_among_them(chosen):
+    together = Counter(s.profile for layout in chosen for s in layout.slices)
+    found = mig.divided_among(together, A100, len(chosen))
+    assert len(found) == len(chosen)
+    assert Counter(s.profile for layout in found for s in layout.slices) == together
+    assert all(is_legal(mig.board(A100), placed(layout)) for layout in found)
+    assert mig.divided_among(together + Counter({"7g.40gb": len(chosen)}), A100, len(chosen)) == ()
 
 
 def test_the_file_is_what_mig_parted_reads():
     slices = {"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}
     entry = {"devices": "all", "mig-enabled": True, "mig-devices": slices}
     plain = yaml.safe_load(
-        mig_parted.write_mig_parted({"balanced": mig.parse_layout("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb", A100)})
+        mig_parted.write_mig_parted(
+            {"balanced": [mig.parse_layout("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb", A100)]}
+        )
     )
     assert plain == {"version": "v1", "mig-configs": {"balanced": [entry]}}
-    assert "rename it" in refusal(mig_parted.write_mig_parted, {"a\nb": ALL_A100[0]})
+    assert "rename it" in refusal(mig_parted.write_mig_parted, {"a\nb": [ALL_A100[0]]})
 
 
 def test_a_file_for_several_boards_gives_what_fits_this_one():
@@ -249,7 +267,7 @@ mig-configs:
     - {devices: [1], mig-enabled: true, mig-devices: {"1g.5gb": 7}}
 """
     found = mig_parted.read_mig_parted(text, A100)
-    assert {n: m.text for n, m in found.layouts.items()} == {
+    assert {n: m.text for n, (m,) in found.layouts.items()} == {
         "all-1g": "1g.10gb, 1g.10gb",
         "all-balanced": "3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb",
         "custom [1]": "3g.20gb, 3g.20gb",
@@ -261,7 +279,9 @@ mig-configs:
     service = {"kind": "ServiceAccount", "metadata": {"name": "x"}}
     held = [service, {"kind": "ConfigMap", "data": {"clients.yaml": "a: 1", "config.yaml": text}}]
     assert mig_parted.read_mig_parted(yaml.safe_dump_all(held), A100) == found
-    larger = mig_parted.read_mig_parted(text, "a100-80gb").layouts["all-1g.10gb"]
+    by_number = mig_parted.read_mig_parted(text, A100, 3).layouts["custom"]
+    assert [m and m.text for m in by_number] == ["3g.20gb, 3g.20gb", ", ".join(["1g.5gb"] * 7), None]
+    (larger,) = mig_parted.read_mig_parted(text, "a100-80gb").layouts["all-1g.10gb"]
     assert [c.start for c in larger.slices] == list(range(7))
 
 
@@ -286,6 +306,8 @@ def listed(devices):
         (one("devices: all"), "true or false"),
         (one("mig-enabled: true"), "must map profiles"),
         (listed(""), "add a profile"),
+        (one('devices: [x], mig-enabled: true, mig-devices: {"1g.5gb": 1}'), "list of numbers"),
+        (one('devices: [99], mig-enabled: true, mig-devices: {"1g.5gb": 1}'), "from 0 to 63"),
         (
             one('mig-enabled: true, device-filter: "0x20B710DE", mig-devices: {"1g.6gb": 4}'),
             "for other devices",

@@ -5,8 +5,12 @@ import re
 import pytest
 import yaml
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
+from hypothesis import given
+from hypothesis import strategies as st
+from sizes import examples
 
 from nona.cli.main import main
+from nona.cluster.hardware.mig import legal_layouts
 from nona.core.errors import DeploymentError
 from nona.deployment.exporting import files_of
 from nona.deployment.files import file_of
@@ -165,6 +169,47 @@ def test_slices_have_a_way_back_and_mps_on_them_is_refused():
     assert plugin["sharing"]["mps"]["resources"] == [{"name": "nvidia.com/gpu", "replicas": 3}]
     with pytest.raises(DeploymentError, match="all GPUs are whole and not shared"):
         written(parse_scenario(text % "{gpu: l4}"), "gpus")
+
+
+BOARD = "a100-40gb"
+LAYOUTS = sorted({layout.text for layout in legal_layouts(BOARD, extended=True)})
+
+
+@examples(25)
+@given(st.data())
+@pytest.mark.parametrize("form", ["gpus", "kubernetes"])
+def test_servers_divided_by_gpu_read_back(form, data):
+    groups = []
+    for _ in range(data.draw(st.integers(1, 3))):
+        of = data.draw(st.lists(st.sampled_from(["whole", *LAYOUTS]), min_size=1, max_size=4))
+        groups.append({"gpu": BOARD, "gpus": len(of), "mig": of, "count": data.draw(st.integers(1, 9))})
+    groups.append({"gpu": "l4", "mps": 3, "vcpus": 8})
+    row = {"model": "resnet50", "rate": 5}
+    scenario = Scenario.model_validate({"cluster": {"servers": groups}, "workload": [row]})
+    files = [file_of(name, text.encode()) for name, text in written(scenario, form).items()]
+    again = Scenario.model_validate({"cluster": {"servers": import_files(files).data["cluster"]["servers"]}})
+    assert sorted(map(repr, again.cluster.servers)) == sorted(map(repr, scenario.cluster.servers))
+
+
+def test_what_was_changed_by_hand_in_a_written_file_is_read():
+    text = """{cluster: {servers: [{gpu: a100-40gb, gpus: 2, mig: [3g.20gb, whole]}, {gpu: l4, mps: 3}]},
+      workload: [{model: resnet50, rate: 5}]}"""
+    files = written(parse_scenario(text), "gpus")
+    files["mig-parted.yaml"] = files["mig-parted.yaml"].replace("3g.20gb: 1", "3g.20gb: 2")
+    plugin = "device-plugin-group-1-l4.yaml"
+    files[plugin] = files[plugin].replace("replicas: 3", "replicas: 5")
+    found = import_files([file_of(name, text.encode()) for name, text in files.items()])
+    first, second = found.data["cluster"]["servers"]
+    assert (first["mig"], second["mps"]) == (["3g.20gb, 3g.20gb", "whole"], 5)
+    wrong = files["mig-parted.yaml"].replace('"gpus": "2"', '"gpus": "many"')
+    with pytest.raises(
+        DeploymentError, match=r"^m\.yaml:\d+: gpus 'many' must be a whole number from 1 to 64"
+    ):
+        import_files([file_of("m.yaml", wrong.encode())])
+    strange = import_files([file_of("m.yaml", b"version: v1\nmig-configs: {a: [{mig-enabled: false}]}\n")])
+    assert [fact.value for fact in strange.facts.not_used] == [
+        "no label of a node names one; give the nodes as well"
+    ]
 
 
 LANGUAGE = """{cluster: {servers: [{gpu: h100, engine: {}}]}, workload: [{rate: 2, name: chat,

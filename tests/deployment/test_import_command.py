@@ -6,7 +6,7 @@ from importing import DATA
 
 from nona.cli.main import main
 
-NODES, TEXTS = str(DATA / "nodes.json"), str(DATA / "smi")
+NODES = str(DATA / "nodes.json")
 
 
 def test_status_2_while_something_is_asked(tmp_path, capsys):
@@ -33,14 +33,14 @@ def test_status_2_while_something_is_asked(tmp_path, capsys):
 def test_status_0_once_all_is_answered(tmp_path, capsys):
     path = tmp_path / "scenario.yaml"
     answer = ["--set", "network.capacity=10 Gbit/s"]
-    assert main(["import", TEXTS, *answer, "-o", str(path)]) == 0
-    assert "GPU 1: a30, whole  [smi/list.txt:4]" in capsys.readouterr().out
+    assert main(["import", NODES, *answer, "-o", str(path)]) == 0
+    assert "c: GPUs: 2 × l4, mps: 3 on each GPU  [nodes.json:11]" in capsys.readouterr().out
     assert "capacity: 10 Gbit/s" in path.read_text()
     path.write_text("mine")
-    assert main(["import", TEXTS, *answer, "-o", str(path)]) == 2
+    assert main(["import", NODES, *answer, "-o", str(path)]) == 2
     assert "the file exists; add --force to overwrite it." in capsys.readouterr().err
     assert path.read_text() == "mine"
-    assert main(["import", TEXTS, *answer, "-o", str(path), "--force"]) == 0
+    assert main(["import", NODES, *answer, "-o", str(path), "--force"]) == 0
 
 
 def test_what_is_of_no_kind_is_refused_in_a_line(tmp_path, capsys):

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from nona.cluster.hardware.device import Device, find_device, user_devices
 from nona.cluster.hardware.executor import ExecutorClass, make_executor_class
-from nona.cluster.hardware.mig import parse_layout
+from nona.cluster.hardware.mig import gpu_layouts, parse_layout
 from nona.core.errors import HardwareError
 
 Discipline = Literal["fifo", "processor-sharing"]
@@ -118,8 +118,9 @@ MOST_EXECUTORS = 1_000_000
 class ServerGroup:
     """``count`` servers that are all alike, with ``gpus`` GPUs ``gpu`` and ``vcpus`` vCPUs each.
 
-    ``mig`` is the layout of every GPU (``"3g.20gb, 2g.10gb, 2g.10gb"``); ``mps`` is the number of
-    clients that share every GPU, or every MIG slice. Each client gets an equal part.
+    ``mig`` is the layout of every GPU (``"3g.20gb, 2g.10gb, 2g.10gb"``), or one for each by number
+    (``"3g.20gb | whole"``); ``mps`` is the number of clients that share every GPU, or every MIG slice. Each
+    client gets an equal part.
     """
 
     count: int = 1
@@ -135,17 +136,30 @@ class ServerGroup:
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise HardwareError(f"Server group: {key}={value!r} must be at least 1; give a whole number.")
 
-    def classes(self, device: Device) -> tuple[ExecutorClass, ...]:
-        """Return the executor classes of one server's GPUs, one for each GPU or slice."""
-        if self.mig is None:
-            slices: list[str | None] = [None]
-        elif device.mig is None:
+    @property
+    def layouts(self) -> tuple[str | None, ...]:
+        """The MIG layout of each GPU, by number; ``None`` where it is whole."""
+        return gpu_layouts(self.mig, self.gpus)
+
+    def classes(self, device: Device) -> tuple[tuple[ExecutorClass, ...], ...]:
+        """Return the executor classes of one server: of each GPU by number, one for each slice and client."""
+        if device.mig is None and any(self.layouts):
             raise HardwareError(
                 f"Server group: mig={self.mig!r} on {device.name!r}, which has no MIG; remove mig or use "
                 "another GPU."
             )
-        else:
-            slices = [s.profile for s in parse_layout(self.mig, device.mig).slices]
+        each = {layout: self._classes(device, layout) for layout in self.layouts}
+        return tuple(each[layout] for layout in self.layouts)
+
+    def _classes(self, device: Device, layout: str | None) -> tuple[ExecutorClass, ...]:
+        slices: list[str | None] = [None]
+        if layout is not None:
+            try:
+                slices = [s.profile for s in parse_layout(layout, str(device.mig)).slices]
+            except HardwareError as error:
+                several = len(set(self.layouts)) > 1
+                where = f"GPU {self.layouts.index(layout)}: " if several else ""
+                raise HardwareError(f"{where}{error}") from None
         classes = [make_executor_class(device, s, self.mps) for s in slices]
         return tuple(c for c in classes for _ in range(c.mps))
 
@@ -207,7 +221,9 @@ class Cluster:
     def __post_init__(self) -> None:
         if not self.groups:
             raise HardwareError("Cluster: it has no servers; give at least one group.")
-        total = sum(g.count * g.gpus * len(c) for g, c in zip(self.groups, self._group_classes, strict=True))
+        total = sum(
+            g.count * sum(map(len, of)) for g, of in zip(self.groups, self._group_classes, strict=True)
+        )
         if total > MOST_EXECUTORS:
             raise HardwareError(
                 f"Cluster: {total} executors are more than {MOST_EXECUTORS}; give fewer servers or slices."
@@ -246,7 +262,7 @@ class Cluster:
         )
 
     @cached_property
-    def _group_classes(self) -> tuple[tuple[ExecutorClass, ...], ...]:
+    def _group_classes(self) -> tuple[tuple[tuple[ExecutorClass, ...], ...], ...]:
         return tuple(g.classes(find_device(g.gpu, self.devices)) for g in self.groups)
 
     @cached_property
@@ -254,16 +270,16 @@ class Cluster:
         """All executors, by group, server, GPU, and place on the GPU."""
         executors = []
         server = 0
-        for group, classes in zip(self.groups, self._group_classes, strict=True):
+        for group, gpus in zip(self.groups, self._group_classes, strict=True):
             for _ in range(group.count):
-                executors += [Executor(server, g, c.name) for g in range(group.gpus) for c in classes]
+                executors += [Executor(server, g, c.name) for g, of in enumerate(gpus) for c in of]
                 server += 1
         return tuple(executors)
 
     @cached_property
     def classes(self) -> Mapping[str, ExecutorClass]:
         """Executor classes by name, in the order of the groups."""
-        return {c.name: c for classes in self._group_classes for c in classes}
+        return {c.name: c for gpus in self._group_classes for of in gpus for c in of}
 
     @property
     def servers(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from nona.cluster.hardware.device import Device, Precision, find_device
@@ -91,6 +91,23 @@ def make_executor_class(device: Device, mig: str | None = None, mps: int | None 
     if clients > 1:
         name += f"/mps-1of{clients}"
     return ExecutorClass(name, device, compute / clients, bandwidth / clients, memory / clients, mig, clients)
+
+
+def sharing_warnings(names: Iterable[str]) -> list[str]:
+    """Return a sentence where some of these executor classes are MPS clients on MIG slices.
+
+    Source: NVIDIA/k8s-device-plugin, README: sharing by MPS is not supported on devices with MIG.
+
+    >>> sharing_warnings(["t4/mps-1of2", "a100-40gb/3g.20gb"])
+    []
+    """
+    found = [name for name in dict.fromkeys(names) if "/" in name.partition("/mps-")[0] and "/mps-" in name]
+    if not found:
+        return []
+    return [
+        f"MPS clients on MIG slices ({', '.join(found)}): NVIDIA's device plugin for Kubernetes refuses MPS "
+        "on devices with MIG. Use MIG or MPS alone there; without Kubernetes each slice needs an MPS daemon."
+    ]
 
 
 def spelled(name: str) -> str:

@@ -140,8 +140,10 @@ def board(name: str) -> MigBoard:
 
 
 _SEPARATOR = re.compile(r"\s*[,;+\s]\s*(?!me\b|gfx\b)")
+_TIMES = re.compile(r"\s*[×*]\s*|\s+x\s+|(?<=\d)x(?=\d)")
 _PLACED = re.compile(r"(.+)@(\d{1,3})", re.ASCII)
 MOST_SLICES = 64
+MOST_TRIED = 20_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -224,6 +226,67 @@ def maximal_layouts(board_name: str) -> tuple[MigLayout, ...]:
     return tuple(layout for layout in legal_layouts(board_name) if layout.maximal)
 
 
+def slice_names(text: str) -> list[str]:
+    """Return the names in a layout's text, each as often as it stands for.
+
+    >>> slice_names("3g.20gb + 2 × 2g.10gb"), slice_names("1g.5gb+me, 1g.5gb × 2")
+    (['3g.20gb', '2g.10gb', '2g.10gb'], ['1g.5gb+me', '1g.5gb', '1g.5gb'])
+    """
+    names: list[str] = []
+    for token in filter(None, _SEPARATOR.split(_TIMES.sub("×", text.strip()))):
+        before, times, after = token.partition("×")
+        count, name = (before, after) if before.isdecimal() else (after, before)
+        names += [name] * min(int(count), MOST_SLICES + 1) if times and count[:9].isdecimal() else [token]
+    return names
+
+
+WHOLE = "whole"
+
+
+def gpu_layouts(text: str | None, gpus: int) -> tuple[str | None, ...]:
+    """Return the layout of each GPU of a server, by number; ``None`` where it is not divided.
+
+    ``text``: one layout for all GPUs, or one for each with ``|`` between them, ``whole`` where not divided.
+
+    Raises ``HardwareError`` for another number of layouts than GPUs.
+
+    >>> gpu_layouts("7 × 1g.5gb | whole", 2), gpu_layouts("3g.20gb", 2), gpu_layouts(None, 1)
+    (('7 × 1g.5gb', None), ('3g.20gb', '3g.20gb'), (None,))
+    """
+    layouts = [part.strip() for part in (text or WHOLE).split("|")]
+    if len(layouts) not in (1, gpus):
+        raise HardwareError(
+            f"MIG layouts {text!r}: they are {len(layouts)}, but each server has {gpus} GPUs; give one for "
+            f"each GPU ({WHOLE} where it is not divided), or one for all."
+        )
+    each = tuple(None if layout == WHOLE else layout for layout in layouts)
+    return each if len(each) == gpus else each * gpus
+
+
+def layouts_text(layouts: Sequence[str | None]) -> str | None:
+    """Return the layouts of a server's GPUs as the shortest text that :func:`gpu_layouts` reads.
+
+    >>> layouts_text(["3g.20gb", None]), layouts_text(["3g.20gb", "3g.20gb"]), layouts_text([None, None])
+    ('3g.20gb | whole', '3g.20gb', None)
+    """
+    if len(set(layouts)) == 1:
+        return layouts[0]
+    return " | ".join(layout or WHOLE for layout in layouts)
+
+
+def layout_words(text: str | None) -> str:
+    """Return layouts for people: slices with counts, and how many GPUs have them where they differ.
+
+    >>> layout_words("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb"), layout_words("1g.5gb, 1g.5gb | whole | whole")
+    ('3g.20gb + 2g.10gb + 2 × 1g.5gb', '1 in 2 × 1g.5gb, 2 whole')
+    """
+    if "|" not in (text or ""):
+        counts = Counter(slice_names(text or WHOLE))
+        return " + ".join(n if count == 1 else f"{count} × {n}" for n, count in counts.items())
+    kinds = Counter(layout_words(part) for part in str(text).split("|"))
+    return ", ".join(f"{n} whole" if kind == WHOLE else f"{n} in {kind}" for kind, n in kinds.items())
+
+
 @cache
 def parse_layout(text: str, board_name: str) -> MigLayout:
     """Return the layout that holds the slices named in ``text``, in any order.
@@ -231,7 +294,7 @@ def parse_layout(text: str, board_name: str) -> MigLayout:
     All placements are tried, so a legal set of slices is never refused for its order. Among
     several placements the one that strands least is taken, then the first by start. A slice
     written as ``1g.5gb@3`` lies at that memory slice and nowhere else, one without its memory
-    (``3g``) is the standard profile of that size.
+    (``3g``) is the standard profile of that size, and ``7 × 1g.5gb`` are seven.
 
     Raises ``HardwareError`` for an unknown board or slice, or slices that do not fit together; the message
     says why.
@@ -242,7 +305,7 @@ def parse_layout(text: str, board_name: str) -> MigLayout:
 of the board 'a100-40gb'; use smaller or fewer slices.
     """
     whole = board(board_name)
-    names = [n for n in _SEPARATOR.split(text.strip()) if n]
+    names = slice_names(text)
     if not names:
         raise HardwareError(
             f"MIG layout {text!r}: it names no slice; write for example {whole.profiles[0].name!r}."
@@ -360,6 +423,52 @@ def _arrangements(whole: MigBoard, wanted: Sequence[SliceProfile]) -> set[tuple[
     allowed = list(dict.fromkeys(wanted))
     count = Counter(p.name for p in wanted)
     return {s for s in _placed(whole, allowed) if Counter(x.profile for x in s) == count}
+
+
+def divided_among(counts: Mapping[str, int], board_name: str, gpus: int) -> tuple[MigLayout, ...]:
+    """Return a layout for each of some GPUs that together have so many slices of each profile.
+
+    All alike where that can be, else GPUs with slices of one size first, each as full as can be; empty where
+    no division was found in :data:`MOST_TRIED` steps. Raises ``HardwareError`` for an unknown profile.
+
+    >>> [m.text for m in divided_among({"3g.20gb": 2, "2g.10gb": 3, "1g.5gb": 1}, "a100-40gb", 2)]
+    ['3g.20gb, 3g.20gb', '2g.10gb, 2g.10gb, 2g.10gb, 1g.5gb']
+    """
+    whole, needed = board(board_name), Counter({n: c for n, c in counts.items() if c})
+    profiles = [whole.profile(name) for name in needed]
+    standard = all(p.standard for p in profiles)
+    texts = {
+        m.text
+        for m in legal_layouts(board_name, not standard)
+        if {s.profile for s in m.slices} <= needed.keys()
+    }
+    layouts = [parse_layout(text, board_name) for text in sorted(texts)]
+    kinds = [(m, Counter(s.profile for s in m.slices)) for m in layouts]
+    alike = [m for m, own in kinds if all(own[n] * gpus == c for n, c in needed.items())]
+    if alike:
+        return (alike[0],) * gpus
+    kinds.sort(key=lambda kind: (len(kind[1]), -_used(whole, kind[0].slices)[0]))
+    left = MOST_TRIED
+
+    def shared(rest: Counter[str], gpus: int, first: int) -> tuple[MigLayout, ...]:
+        nonlocal left
+        compute = sum(whole.profile(n).compute_slices * c for n, c in rest.items())
+        memory = sum(whole.profile(n).memory_slices * c for n, c in rest.items())
+        if compute > gpus * whole.compute_slices or memory > gpus * whole.memory_slices:
+            return ()
+        for number, (layout, own) in enumerate(kinds[first:], first):
+            left -= 1
+            if left < 0:
+                return ()
+            if own <= rest and rest.total() - own.total() >= gpus - 1:
+                if gpus == 1:
+                    if own == rest:
+                        return (layout,)
+                elif found := shared(rest - own, gpus - 1, number):
+                    return (layout, *found)
+        return ()
+
+    return shared(needed, gpus, 0)
 
 
 def empty_layout(board_name: str) -> MigLayout:

@@ -10,15 +10,16 @@ list of entries that say which devices they are for and how many instances of ea
           mig-enabled: true
           mig-devices: {"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}
 
-It holds counts, not places: a legal placement is found where there is one. An entry may name the PCI ids
-it is for (``device-filter``), and a ConfigMap of the GPU Operator may hold the file as the text of a key.
+``devices`` may be a list of the numbers of GPUs, and ``mig-enabled: false`` leaves them whole. The file holds
+counts, not places: a legal placement is found where there is one. An entry may name the PCI ids it is for
+(``device-filter``), and a ConfigMap of the GPU Operator may hold the file as the text of a key.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import yaml
@@ -30,52 +31,68 @@ from nona.core.errors import HardwareError
 MOST_BYTES = 200_000
 MOST_CONFIGS = 500
 MOST_DEPTH = 12
+MOST_DEVICES = 64
 _NAME = re.compile(r"[\w.+-]{1,100}", re.ASCII)
+
+
+ServerLayouts = tuple[MigLayout | None, ...]
+_Fitting = list[tuple[tuple[int, ...] | None, MigLayout | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class MigPartedLayouts:
-    """The layouts of a file for one board, by name, and the reasons why others cannot be on it."""
+    """The layouts of a file for servers with one board, by name, and the reasons why others cannot be on it.
 
-    layouts: Mapping[str, MigLayout]
+    ``layouts``: of each GPU by number, ``None`` where it is whole.
+    """
+
+    layouts: Mapping[str, ServerLayouts]
     left_out: Mapping[str, str]
 
 
-def read_mig_parted(data: bytes | str, board_name: str) -> MigPartedLayouts:
-    """Return the configurations of a mig-parted file that one kind of board can have.
+def read_mig_parted(data: bytes | str, board_name: str, gpus: int = 1) -> MigPartedLayouts:
+    """Return the configurations of a mig-parted file that servers with ``gpus`` GPUs of one kind can have.
 
     A file may serve several kinds of device, so entries that this board cannot have are left out,
-    with the reason, as long as another one fits. Entries that switch MIG off, or make no instance, are
-    passed over. A configuration whose entries differ gives a layout for each: ``name [1]``, ``name [2]`` …
+    with the reason, as long as another one fits. Configurations that make no instance are passed over. Where
+    entries differ for GPUs that the servers do not have, or for all of them, the configuration gives layouts
+    for each: ``name [1]``, ``name [2]`` …
 
     Raises ``HardwareError`` for text that is no such file, or of which nothing fits the board; one line.
 
     >>> text = '''version: v1
     ... mig-configs:
-    ...   two: [{devices: all, mig-enabled: true, mig-devices: {"3g.20gb": 2}}]'''
-    >>> read_mig_parted(text, "a100-40gb").layouts["two"].text
-    '3g.20gb, 3g.20gb'
+    ...   two:
+    ...     - {devices: [0], mig-enabled: true, mig-devices: {"3g.20gb": 2}}
+    ...     - {devices: [1], mig-enabled: false}'''
+    >>> [layout and layout.text for layout in read_mig_parted(text, "a100-40gb", 2).layouts["two"]]
+    ['3g.20gb, 3g.20gb', None]
     """
-    layouts: dict[str, MigLayout] = {}
+    layouts: dict[str, ServerLayouts] = {}
     left_out: dict[str, str] = {}
     for name, entries in _configs(_parsed(data)).items():
-        fitting = []
+        fitting: _Fitting = []
+        exact = True
         for number, entry in enumerate(_entries(name, entries)):
-            text, others = _slices(name, number, entry), _other_devices(entry, board_name)
-            if text and others:
-                left_out.setdefault(
-                    name, f"{name!r}: it is for other devices ({others}) than {board_name!r}."
-                )
-            elif text:
-                try:
-                    fitting.append(parse_layout(text, board_name))
-                except HardwareError as error:
-                    left_out[name] = f"{name!r}, entry {number + 1}: {error}"
-        if fitting and " other devices " in left_out.get(name, ""):
+            where = f"mig-parted file: {name!r}, entry {number + 1}"
+            text, devices = _slices(where, entry), _devices(where, entry)
+            if others := _other_devices(entry, board_name):
+                if text:
+                    why = f"{name!r}: it is for other devices ({others}) than {board_name!r}."
+                    left_out.setdefault(name, why)
+                continue
+            try:
+                if text != "":
+                    fitting.append((devices, parse_layout(text, board_name) if text else None))
+                    continue
+            except HardwareError as error:
+                left_out[name] = f"{name!r}, entry {number + 1}: {error}"
+            exact &= devices is None  # else nothing is known of a GPU
+        found = _on_servers(fitting, gpus, exact)
+        if found and " other devices " in left_out.get(name, ""):
             del left_out[name]
-        different = list(dict.fromkeys(fitting))
-        for number, layout in enumerate(different, start=1):
-            layouts[name if len(different) == 1 else f"{name} [{number}]"] = layout
+        for number, each in enumerate(found, start=1):
+            layouts[name if len(found) == 1 else f"{name} [{number}]"] = each
     if not layouts:
         reason = next(
             iter(left_out.values()),
@@ -85,12 +102,23 @@ def read_mig_parted(data: bytes | str, board_name: str) -> MigPartedLayouts:
     return MigPartedLayouts(layouts, left_out)
 
 
-def write_mig_parted(layouts: Mapping[str, MigLayout]) -> str:
-    """Return a mig-parted file with one configuration per layout, for all devices.
+def _on_servers(fitting: _Fitting, gpus: int, exact: bool) -> list[ServerLayouts]:
+    """Return the layouts that entries mean: of each GPU by number, or where not exact one after the other."""
+    of_all = [layout for devices, layout in fitting if devices is None]
+    own = {gpu: layout for devices, layout in fitting for gpu in devices or ()}
+    if exact and own and max(own) < gpus and len(set(of_all)) < 2:
+        each = tuple(own.get(gpu, of_all[0] if of_all else None) for gpu in range(gpus))
+        return [each] if any(each) else []
+    return [(layout,) * gpus for layout in dict.fromkeys(layout for _, layout in fitting) if layout]
+
+
+def write_mig_parted(configs: Mapping[str, Sequence[MigLayout | None]]) -> str:
+    """Return a mig-parted file: of each configuration the layouts by GPU, or one for all devices.
 
     Raises ``HardwareError`` for a name that mig-parted would not take, or a layout without an instance.
 
-    >>> print(write_mig_parted({"half": parse_layout("3g.20gb, 3g.20gb", "a100-40gb")}).split("half:")[1])
+    >>> half = parse_layout("3g.20gb, 3g.20gb", "a100-40gb")
+    >>> print(write_mig_parted({"half": [half]}).split("half:")[1])
     <BLANKLINE>
       - devices: all
         mig-enabled: true
@@ -98,18 +126,25 @@ def write_mig_parted(layouts: Mapping[str, MigLayout]) -> str:
           3g.20gb: 2
     <BLANKLINE>
     """
-    configs: dict[str, list[dict[str, str | bool | dict[str, int]]]] = {}
-    for name, layout in layouts.items():
+    written: dict[str, list[dict[str, object]]] = {}
+    for name, layouts in configs.items():
         if not _NAME.fullmatch(name):
             raise HardwareError(
                 f"mig-parted file: the name {name[:40]!r} must be 1 to 100 letters, digits and . _ + -; "
                 "rename it."
             )
-        if not layout.slices:
-            raise HardwareError(f"mig-parted file: the layout {name!r} has no instance; add one.")
-        counts = Counter(s.profile for s in layout.slices)
-        configs[name] = [{"devices": "all", "mig-enabled": True, "mig-devices": dict(sorted(counts.items()))}]
-    return yaml.safe_dump({"version": "v1", "mig-configs": configs}, sort_keys=False)
+        entries = written[name] = []
+        for layout in dict.fromkeys(layouts):
+            numbers = [gpu for gpu, of in enumerate(layouts) if of == layout]
+            entry: dict[str, object] = {"devices": numbers if len(layouts) > 1 else "all"}
+            entry["mig-enabled"] = layout is not None
+            if layout is not None:
+                if not layout.slices:
+                    raise HardwareError(f"mig-parted file: the layout {name!r} has no instance; add one.")
+                counts = Counter(s.profile for s in layout.slices)
+                entry["mig-devices"] = dict(sorted(counts.items()))
+            entries.append(entry)
+    return yaml.safe_dump({"version": "v1", "mig-configs": written}, sort_keys=False)
 
 
 def _parsed(data: bytes | str) -> Mapping[object, object]:
@@ -188,16 +223,29 @@ def _entries(name: str, entries: object) -> list[Mapping[object, object]]:
     raise HardwareError(f"mig-parted file: {name!r} must be a list of entries, each a mapping; correct it.")
 
 
-def _slices(name: str, number: int, entry: Mapping[object, object]) -> str:
-    """Return the slices of one entry as a text for :func:`parse_layout`; empty where MIG is off."""
-    where = f"mig-parted file: {name!r}, entry {number + 1}"
+def _devices(where: str, entry: Mapping[object, object]) -> tuple[int, ...] | None:
+    """Return the numbers of the GPUs that an entry is for; ``None``: all."""
+    devices = entry.get("devices", "all")
+    if devices == "all":
+        return None
+    numbers = devices if isinstance(devices, list) and len(devices) <= MOST_DEVICES else [None]
+    if not all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < MOST_DEVICES for n in numbers):
+        raise HardwareError(
+            f"{where}: devices={_short(devices, 40)!r} must be 'all' or a list of numbers from 0 to "
+            f"{MOST_DEVICES - 1}; correct it."
+        )
+    return tuple(numbers)
+
+
+def _slices(where: str, entry: Mapping[object, object]) -> str | None:
+    """Return the slices of one entry as a text for :func:`parse_layout`; ``None`` where MIG is off."""
     enabled, devices = entry.get("mig-enabled"), entry.get("mig-devices")
     if not isinstance(enabled, bool):
         raise HardwareError(
             f"{where}: mig-enabled={_short(enabled, 20)!r} must be true or false; correct it."
         )
     if not enabled:
-        return ""
+        return None
     if not isinstance(devices, Mapping):
         raise HardwareError(f"{where}: mig-devices must map profiles to counts; write {{}} for no instance.")
     names: list[str] = []

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nona.cluster.hardware.cluster import Cluster, ServerGroup
 from nona.cluster.hardware.device import Device, SourcedFact, find_device
 from nona.cluster.hardware.executor import ExecutorClass, make_executor_class
-from nona.cluster.hardware.mig import MigLayout, assumed
+from nona.cluster.hardware.mig import MigLayout, assumed, layout_words
 from nona.core.document import Document
 from nona.core.tables import (
     BANDWIDTH,
@@ -25,6 +25,7 @@ from nona.core.tables import (
     NumberKind,
     Table,
 )
+from nona.core.text import count_text
 from nona.core.units import format_bandwidth, format_count, format_size, format_time
 from nona.models.cost.options import slice_constant
 from nona.queries.chart_data import ResourceLoad
@@ -188,19 +189,6 @@ def _span(start: int, size: int) -> str:
     return str(start) if size == 1 else f"{start}–{start + size - 1}"
 
 
-def layout_name(text: str) -> str:
-    """Slices with counts, as text.
-
-    >>> layout_name("3g.20gb, 2g.10gb, 1g.5gb, 1g.5gb")
-    '3g.20gb + 2g.10gb + 2 × 1g.5gb'
-    """
-    if not text:
-        return "No instance"
-    names = text.split(", ")
-    counts = {n: names.count(n) for n in dict.fromkeys(names)}
-    return " + ".join(n if count == 1 else f"{count} × {n}" for n, count in counts.items())
-
-
 def stranded_text(compute: int, memory: tuple[int, ...]) -> str:
     """Return the parts of the device that no instance can use, in words.
 
@@ -217,9 +205,9 @@ def stranded_text(compute: int, memory: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GroupDrawing:
-    """One server group: how many servers and GPUs, and the executors of one GPU.
+    """One server group: how many servers and GPUs, and the executors of each GPU.
 
-    ``slices`` holds, for each executor of a GPU, its label, its part of the device's compute, and
+    ``slices`` holds, for each executor of each GPU, its label, its part of the device's compute, and
     the compute slices of its MIG instance (0 for a whole GPU or an MPS client).
     """
 
@@ -228,21 +216,20 @@ class GroupDrawing:
     vcpus: int
     device: str
     sharing: str
-    slices: tuple[tuple[str, float, int], ...]
+    slices: tuple[tuple[tuple[str, float, int], ...], ...]
 
 
 def _group_picture(cluster: Cluster, group: ServerGroup) -> GroupDrawing:
     device = find_device(group.gpu, cluster.devices)
-    classes = group.classes(device)
-    sharing = "whole GPUs"
-    if group.mig:
-        sharing = "1 executor by MIG" if len(classes) == 1 else f"{len(classes)} executors by MIG"
+    gpus = group.classes(device)
+    several, each = len(set(group.layouts)) > 1, count_text(len(gpus[0]), "executor")
+    sharing = layout_words(group.mig) if several else f"{each} by MIG" if group.mig else "whole GPUs"
     if group.mps:
-        sharing = f"{group.mps} MPS clients" + (
-            f" on each slice, {len(classes)} executors" if group.mig else ""
-        )
+        where = f" on each: {sharing}" if several else f" on each slice, {each}" if group.mig else ""
+        sharing = f"{group.mps} MPS clients{where}"
     slices = tuple(
-        (c.mig or ("GPU" if c.whole else "client"), c.compute_fraction, _slices(c)) for c in classes
+        tuple((c.mig or ("GPU" if c.whole else "client"), c.compute_fraction, _slices(c)) for c in classes)
+        for classes in gpus
     )
     return GroupDrawing(group.count, group.gpus, group.vcpus, device.title, sharing, slices)
 
@@ -457,10 +444,10 @@ def _servers(cluster: Cluster, load: ResourceLoad, links: Mapping[str, float]) -
         picture = _group_picture(cluster, group)
         for _ in range(group.count):
             gpus = []
-            for _ in range(group.gpus):
-                end = begin + len(picture.slices)
+            for slices in picture.slices:
+                end = begin + len(slices)
                 shares = load.executors[begin:end]
-                gpus.append(tuple(ExecutorCell(*s, u) for s, u in zip(picture.slices, shares, strict=True)))
+                gpus.append(tuple(ExecutorCell(*s, u) for s, u in zip(slices, shares, strict=True)))
                 begin = end
             yield ServerRow(number, tuple(gpus), _card_utilization(cluster, number, load, links))
             number += 1

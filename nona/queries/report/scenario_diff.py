@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from nona.cluster.hardware.mig import layout_words
 from nona.core.text import count_text
-from nona.queries.report.clusters import layout_name
 from nona.scenario.schema import Scenario, numbered
 from nona.scenario.words import FieldWords, lower_first, words
 
@@ -28,6 +29,7 @@ _WORDS = {
     "background.network.mean_size": "background message",
     "simulation.jobs": "jobs",
 }
+_PLACE = re.compile(r"@\d+")
 _QUIET = {"name", "description", "version"}
 
 
@@ -161,10 +163,11 @@ def _layouts(*layouts: Any) -> list[str]:
     >>> _layouts(None, "3g.20gb@0, 2g.10gb@4, 2g.10gb@6"), _layouts("3g.20gb@0", "3g.20gb@4")
     (['none', '3g.20gb + 2 × 2g.10gb'], ['3g.20gb@0', '3g.20gb@4'])
     """
-    names = [", ".join(s.partition("@")[0].strip() for s in str(t or "").split(",")) for t in layouts]
+    texts = [" | ".join(t) if isinstance(t, list) else t for t in layouts]
+    names = [t and layout_words(_PLACE.sub("", t)) for t in texts]
     if len(set(names)) < len(names):
-        return [_value(t) for t in layouts]
-    return [layout_name(name) if name else "none" for name in names]
+        return [_value(t) for t in texts]
+    return [name or "none" for name in names]
 
 
 def _value(value: Any, wording: FieldWords | None = None) -> str:

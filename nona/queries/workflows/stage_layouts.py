@@ -157,13 +157,13 @@ def _divided(prepared: PreparedSystem, row: int, sets: Sets) -> Scenario | None:
             taken: Counter[tuple[int, ...]] = Counter()
             for _ in range(group.count):
                 owners = []
-                for _ in range(group.gpus):
+                for speed in speeds:
                     free = has_no_gpu or range(len(sets))
-                    owner = max(free, key=lambda s: (_load(capacity[s], speeds[s]), -speeds[s], -s))
-                    capacity[owner] += speeds[owner]
+                    owner = max(free, key=lambda s, v=speed: (_load(capacity[s], v[s]), -v[s], -s))
+                    capacity[owner] += speed[owner]
                     has_no_gpu.discard(owner)
                     owners.append(owner)
-                taken[tuple(sorted(owners))] += 1
+                taken[_like_gpus_sorted(group, owners)] += 1
             for owners_of, servers_of in sorted(taken.items()):
                 for part, gpus in _gpus_of(owners_of).items():
                     for stage in sets[part]:
@@ -176,6 +176,15 @@ def _divided(prepared: PreparedSystem, row: int, sets: Sets) -> Scenario | None:
         return None
     instances = {stage: tuple(of) for stage, of in places.items()}
     return _rebuilt(scenario, row, servers, numbers, instances)
+
+
+def _like_gpus_sorted(group: ServerGroupSpec, owners: Sequence[int]) -> tuple[int, ...]:
+    """Return the owners of a server's GPUs, sorted among GPUs of one layout: these may change places."""
+    layouts = group.layouts
+    rest = {
+        of: sorted(o for o, layout in zip(owners, layouts, strict=True) if layout == of) for of in layouts
+    }
+    return tuple(rest[layout].pop(0) for layout in layouts)
 
 
 def _load(capacity: float, speed: float) -> float:
@@ -191,20 +200,26 @@ def _most_instances(spec: StageSpec | None) -> int:
     return max((places.count for places in spec.instances), default=1) if spec else 1
 
 
-def _speeds(prepared: PreparedSystem, row: int, sets: Sets) -> list[list[float]]:
-    """Return the queries per second that a GPU of each server group carries of each set, in full batches."""
+def _speeds(prepared: PreparedSystem, row: int, sets: Sets) -> list[list[list[float]]]:
+    """Return the queries per second that each GPU of each group carries of each set, in full batches."""
     classes, names = list(prepared.cluster.classes), prepared.models[row].tasks.task_ids
     load_s = prepared.system.queries[row].load_s
     columns = [[names.index(stage) for stage in part] for part in sets]
     seconds = [load_s[:, of].sum(axis=1) for of in columns]
+    kinds: dict[tuple[int, int], list[int]] = {}
+    for e in prepared.cluster.executors:
+        kinds.setdefault((e.server, e.gpu), []).append(classes.index(e.executor_class))
     found, first = [], 0
     for group in prepared.scenario.cluster.servers:
         if group.engine is not None:
-            found.append([0.0] * len(sets))
+            found.append([[0.0] * len(sets)])
             continue
-        own = [e for e in prepared.cluster.executors if e.server == first and e.gpu == 0]
-        kinds = [classes.index(e.executor_class) for e in own]
-        found.append([sum(1.0 / max(float(of[k]), 1e-9) for k in kinds) for of in seconds])
+        found.append(
+            [
+                [sum(1.0 / max(float(of[k]), 1e-9) for k in kinds[first, gpu]) for of in seconds]
+                for gpu in range(group.gpus)
+            ]
+        )
         first += group.count
     return found
 
@@ -250,8 +265,8 @@ def _gpus_by_instances(scenario: Scenario, row: int) -> tuple[SharedGpus, ...]:
     found: Counter[tuple[str, tuple[tuple[str, int], ...]]] = Counter()
     for number, group in enumerate(scenario.cluster.servers):
         if group.engine is None:
-            kind = f"{group.gpu} in {group.mig}" if group.mig else group.gpu
-            for gpu in range(group.gpus):
+            for gpu, layout in enumerate(group.layouts):
+                kind = f"{group.gpu} in {layout}" if layout else group.gpu
                 counts = ((name, spec.instances_on(number, gpu)) for name, spec in stages.items())
                 found[kind, tuple(pair for pair in counts if pair[1])] += group.count
     ordered = sorted(found.items(), key=lambda item: (-len(item[0][1]), item[0]))

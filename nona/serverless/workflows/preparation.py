@@ -155,10 +155,15 @@ def _unused_inputs(
 
 
 def _check_gpus(scenario: Scenario, spec: ServerlessSpec) -> None:
-    """One kind of GPU, on which the functions' times hold; cut by MIG only where it has MIG."""
+    """One kind of GPU, on which the functions' times hold; cut by MIG only where it has MIG, all alike."""
     own = user_devices(scenario.cluster.devices)
     gpus = list(dict.fromkeys(group.gpu for group in scenario.cluster.servers))
-    problems = []
+    problems = [
+        f"cluster.servers[{number}].mig: {group.mig!r} divides the GPUs of a server in several ways, but "
+        "functions are placed on GPUs that are alike; give one layout, or a group of servers for each."
+        for number, group in enumerate(scenario.cluster.servers)
+        if len(set(group.layouts)) > 1
+    ]
     if len(gpus) > 1:
         problems.append(
             f"cluster.servers: {' and '.join(gpus)} differ in speed, but functions' times hold for one kind "

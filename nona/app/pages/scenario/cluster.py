@@ -19,6 +19,7 @@ from nona.app.widgets.fields import acting, button, choose_one, plain, selector
 from nona.app.widgets.results import picture, table, tiles
 from nona.cluster.hardware.cluster import Cluster
 from nona.cluster.hardware.device import Device, Precision, devices, links, user_devices
+from nona.cluster.hardware.executor import sharing_warnings
 from nona.core.document import GivenTimes
 from nona.core.errors import NonaError
 from nona.core.units import format_bandwidth, format_count, format_size, format_time
@@ -84,6 +85,8 @@ def hardware_notices(state: AppState, cluster: Cluster) -> None:
             given[label] = row_cost(state, index, names[0]).given
     for warning in hardware_warnings(given):
         st.warning(plain(warning), icon=":material/speed:")
+    for warning in sharing_warnings(names):
+        st.warning(plain(warning), icon=":material/splitscreen:")
     for note in [n for name in names for n in hardware_notes(given, name)]:
         st.caption(plain(note))
 
@@ -105,7 +108,7 @@ def group_editor(state: AppState, index: int) -> None:
                 choices=names,
                 edit=lambda gpu: scenario_edits.set_gpu(state, index, gpu),
             )
-            field(state, (*place, "gpus"))
+            field(state, (*place, "gpus"), edit=partial(scenario_edits.set_gpus, state, index))
             field(state, (*place, "vcpus"))
             if group.engine is None:
                 _sharing(state, index, _shared_as(group), board)

@@ -14,11 +14,12 @@ from nona.app.session.page_list import page_file
 from nona.app.session.state import AppState
 from nona.app.widgets.fields import plain
 from nona.cluster.hardware.device import find_device, links, user_devices
-from nona.cluster.hardware.mig import maximal_layouts, parse_layout
+from nona.cluster.hardware.mig import layouts_text, maximal_layouts, parse_layout
 from nona.core.errors import NonaError
 from nona.core.text import count_text, join_words
 from nona.core.units import quantity_text
 from nona.scenario.opening import edited, without_row
+from nona.scenario.rows import MOST_GPUS
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,27 +136,38 @@ def set_sharing(state: AppState, group: int, sharing: str) -> None:
     """Set how the GPUs of a server group are shared."""
     if state.is_behind():
         return
-    entry = dict(state.value(("cluster", "servers", group)))
-    entry |= {"mig": None, "mps": None, "instances": None}
-    board = board_of(state, entry["gpu"])
+    changes: dict[str, object] = {"mig": None, "mps": None, "instances": None}
+    board = board_of(state, state.scenario.cluster.servers[group].gpu)
     if sharing == "MIG slices" and board:
-        entry["mig"] = layout_texts(board)[min(1, len(layout_texts(board)) - 1)]  # the first is one slice
+        changes["mig"] = layout_texts(board)[min(1, len(layout_texts(board)) - 1)]  # the first is one slice
     if sharing == "MPS clients":
-        entry["mps"] = 2
+        changes["mps"] = 2
     if sharing == "Instances":
-        entry["instances"] = {"most": 2}
-    _replace_group(state, group, entry)
+        changes["instances"] = {"most": 2}
+    _change_group(state, group, **changes)
 
 
 def set_gpu(state: AppState, group: int, gpu: str) -> None:
     """Take another GPU; a MIG layout that it cannot hold is dropped."""
     if state.is_behind():
         return
-    entry = dict(state.value(("cluster", "servers", group)))
     board = board_of(state, gpu)
-    if entry["mig"] and (board is None or not _fits(entry["mig"], board)):
-        entry["mig"] = layout_texts(board)[0] if board else None
-    _replace_group(state, group, entry | {"gpu": gpu})
+    usual = layout_texts(board)[0] if board else None
+    layouts = state.scenario.cluster.servers[group].layouts
+    kept = [of if of is None or (board and _fits(of, board)) else usual for of in layouts]
+    _change_group(state, group, gpu=gpu, mig=layouts_text(kept))
+
+
+def set_gpus(state: AppState, group: int, gpus: object) -> None:
+    """Take another number of GPUs; where their MIG layouts differ, new GPUs are whole."""
+    if state.is_behind():
+        return
+    layouts = state.scenario.cluster.servers[group].layouts
+    if len(set(layouts)) == 1 or not isinstance(gpus, int) or not 1 <= gpus <= MOST_GPUS:
+        state.edit(("cluster", "servers", group, "gpus"), gpus)
+        return
+    each = [*layouts[:gpus], *[None] * (gpus - len(layouts))]
+    _change_group(state, group, gpus=gpus, mig=layouts_text(each))
 
 
 def _fits(text: str, board: str) -> bool:
@@ -166,9 +178,9 @@ def _fits(text: str, board: str) -> bool:
     return True
 
 
-def _replace_group(state: AppState, group: int, entry: dict[str, Any]) -> None:
+def _change_group(state: AppState, group: int, **changes: object) -> None:
     groups = list(state.value(("cluster", "servers")))
-    groups[group] = entry
+    groups[group] = {**groups[group], **changes}
     _replace(state, ("cluster", "servers"), groups)
 
 

@@ -21,6 +21,7 @@ from nona.app.widgets.fields import acting, plain, show_error
 from nona.app.widgets.results import table
 from nona.cluster.hardware.device import find_device, user_devices
 from nona.cluster.hardware.mig import (
+    WHOLE,
     MigLayout,
     SliceProfile,
     add_slice,
@@ -28,17 +29,23 @@ from nona.cluster.hardware.mig import (
     board,
     empty_layout,
     layout_of,
+    layout_words,
     options_at,
     placed_text,
     remove_slice,
     why_not,
 )
-from nona.cluster.hardware.mig_parted import MigPartedLayouts, read_mig_parted, write_mig_parted
+from nona.cluster.hardware.mig_parted import (
+    MigPartedLayouts,
+    ServerLayouts,
+    read_mig_parted,
+    write_mig_parted,
+)
 from nona.core.document import Document
 from nona.core.errors import HardwareError, NonaError, reasons
 from nona.core.units import format_size
 from nona.models.report import provenance_text
-from nona.queries.report.clusters import instances, laid_instances, layout_name, stranded_text
+from nona.queries.report.clusters import instances, laid_instances, stranded_text
 from nona.scenario.lookup import safe_name
 
 _component = declare("migview", why="no element places parts on a board by mouse and keyboard")
@@ -175,31 +182,44 @@ def _mig_path(group: int) -> PlacePath:
     return ("cluster", "servers", group, "mig")
 
 
-def _shown_layout(state: AppState, group: int, board: str) -> MigLayout:
-    """Return the layout as the user left it, the empty one included; empty where it cannot be read."""
+def _shown_texts(state: AppState, group: int) -> list[str]:
+    """Return the layout of each GPU as the user left it, also one that is not valid."""
+    shown = state.shown(_mig_path(group))
+    text = " | ".join(shown) if isinstance(shown, list) else str(shown or "")
+    gpus = state.scenario.cluster.servers[group].gpus
+    each = [part.strip() for part in text.split("|")]
+    return each if len(each) == gpus else each[:1] * gpus
+
+
+def _shown_layout(state: AppState, group: int, board: str, gpu: int | None) -> MigLayout:
+    """Return the layout of a GPU as the user left it; empty where it is whole or cannot be read."""
+    text = _shown_texts(state, group)[gpu or 0]
     try:
-        return layout_of(str(state.shown(_mig_path(group)) or ""), board)
+        return empty_layout(board) if text == WHOLE else layout_of(text, board)
     except HardwareError:
         return empty_layout(board)
 
 
-def _set_layout(state: AppState, group: int, layout: MigLayout) -> None:
-    """Make it the group's layout; one without an instance is kept as a draft."""
-    path = _mig_path(group)
-    if layout.slices:
-        state.edit(path, placed_text(layout))
+def _set_texts(state: AppState, group: int, gpu: int | None, text: str) -> None:
+    """Give one GPU a layout, or all; one without an instance is kept as a draft."""
+    texts = _shown_texts(state, group)
+    texts = [text if gpu in (None, number) else old for number, old in enumerate(texts)]
+    if all(texts):
+        state.edit(_mig_path(group), texts)
     else:
-        state.keep_draft(path, "", f"cluster.servers[{group}].mig: {EMPTY}")
+        state.keep_draft(_mig_path(group), texts, f"cluster.servers[{group}].mig: {EMPTY}")
 
 
-def edit_layout(state: AppState, group: int, board: str, wish: object) -> None:
-    """Apply the browser's edit if it is legal; else report why it is not."""
+def edit_layout(state: AppState, group: int, board: str, wish: object, gpu: int | None = None) -> None:
+    """Apply the browser's edit to a GPU, or to all, if it is legal; else report why it is not."""
     note = f"mig-note-{group}"
     state.choices.complaints.pop(note, None)
     try:
-        _set_layout(state, group, _edited(_shown_layout(state, group, board), wish))
+        edited = _edited(_shown_layout(state, group, board, gpu), wish)
     except HardwareError as error:
         state.choices.complaints[note] = "\n".join(reasons(error))
+    else:
+        _set_texts(state, group, gpu, placed_text(edited))
 
 
 def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
@@ -207,14 +227,18 @@ def take_parted(state: AppState, group: int, board: str, data: bytes) -> None:
     note = f"mig-note-{group}"
     state.choices.complaints.pop(note, None)
     try:
-        parted = read_mig_parted(data, board)
+        parted = read_mig_parted(data, board, state.scenario.cluster.servers[group].gpus)
     except HardwareError as error:
         state.choices.complaints[note] = "\n".join(reasons(error))
         return
     by_group = state.choices.get(MigPartedFiles).by_group
     state.choices.keep(MigPartedFiles({**by_group, group: (board, parted)}))
-    _set_layout(state, group, next(iter(parted.layouts.values())))
-    state.revision += 1
+    _use_parted(state, group, next(iter(parted.layouts.values())))
+
+
+def _use_parted(state: AppState, group: int, layouts: ServerLayouts) -> None:
+    """Make them the layouts of the group's GPUs."""
+    state.change(_mig_path(group), [layout.text if layout else WHOLE for layout in layouts])
 
 
 def _taken_parted(state: AppState, group: int, board: str) -> MigPartedLayouts | None:
@@ -223,30 +247,40 @@ def _taken_parted(state: AppState, group: int, board: str) -> MigPartedLayouts |
     return taken[1] if taken and taken[0] == board else None
 
 
-def parted_file(state: AppState, group: int, layout: MigLayout) -> str:
-    """Return a layout as the YAML of mig-parted."""
+def parted_file(state: AppState, group: int, board: str) -> str:
+    """Return the layouts of a group's GPUs as the YAML of mig-parted."""
     words = "".join(c if c.isascii() and c.isalnum() else "-" for c in safe_name(state.scenario.name).lower())
     name = "-".join(w for w in words.split("-") if w)[:60] or "layout"
-    return write_mig_parted({f"{name}-{group + 1}": layout})
+    texts = state.scenario.cluster.servers[group].layouts
+    layouts = [text and layout_of(text, board) for text in (texts if len(set(texts)) > 1 else texts[:1])]
+    return write_mig_parted({f"{name}-{group + 1}": [layout or None for layout in layouts]})
 
 
 MOST_MODELS = 3
+ALL_GPUS = "All GPUs"
 
 
 def mig_editor(state: AppState, group: int, board: str) -> None:
-    """Draw the editor of a server group's MIG layout."""
-    layout = _shown_layout(state, group, board)
-    left, right = st.columns([3, 2], vertical_alignment="bottom")
-    with left:
-        _preset(state, group, board)
-    with right:
-        _file(state, group, board, layout)
+    """Draw the editor of the MIG layouts of a server group's GPUs."""
+    gpus = state.scenario.cluster.servers[group].gpus
+    columns = st.columns([3, 2] if gpus == 1 else [2, 3, 2], vertical_alignment="bottom")
+    gpu = None
+    if gpus > 1:
+        with columns[0]:
+            gpu = _chosen_gpu(state, group)
+    with columns[-2]:
+        _preset(state, group, board, gpu)
+    with columns[-1]:
+        _file(state, group, board)
+    layout = _shown_layout(state, group, board, gpu)
     _mig_view(
-        f"mig-{state.revision}-{group}",
+        f"mig-{state.revision}-{group}-{gpu}",
         layout,
-        f"GPU of server group {group + 1}",
-        lambda wish: _edit(state, group, board, wish),
+        f"GPU of server group {group + 1}" if gpu is None else f"GPU {gpu} of server group {group + 1}",
+        lambda wish: _edit(state, group, board, gpu, wish),
     )
+    if len(set(texts := _shown_texts(state, group))) > 1:
+        st.caption(f"GPUs of each server: {layout_words(' | '.join(texts))}.")
     lost = layout.stranded_compute if layout.slices else 0
     st.caption(f"Stranded, as no instance fits there: {stranded_text(lost, stranded_cells(layout))}.")
     if unseen := assumed(board):
@@ -258,17 +292,33 @@ def mig_editor(state: AppState, group: int, board: str) -> None:
             _instances(state, group, layout)
 
 
-def _preset(state: AppState, group: int, board: str) -> None:
+def _chosen_gpu(state: AppState, group: int) -> int | None:
+    """Draw the choice of the GPU to divide; ``None``: all of them."""
+    texts = _shown_texts(state, group)
+    names = {ALL_GPUS: None, **{f"GPU {gpu}": gpu for gpu in range(len(texts))}}
+    name = st.selectbox(
+        "Divide",
+        list(names),
+        index=1 if len(set(texts)) > 1 else 0,
+        key=f"mig-gpu-{state.revision}-{group}",
+        help="All GPUs of each server alike, or one of them by its number.",
+    )
+    return names[name]
+
+
+def _preset(state: AppState, group: int, board: str, gpu: int | None) -> None:
     presets = {layout_name(text): text for text in layout_texts(board)}
-    shown = str(state.shown(_mig_path(group)) or "")
+    if gpu is not None:
+        presets = {layout_name(WHOLE): WHOLE, **presets}
+    shown = _shown_texts(state, group)[gpu or 0]
     presets.setdefault(layout_name(shown), shown)
-    key = _preset_key(state, group)
+    key = _preset_key(state, group, gpu)
     if st.session_state.get(key) not in presets:
         st.session_state[key] = layout_name(shown)
     st.selectbox(
-        "MIG layout of each GPU",
+        "MIG layout of each GPU" if gpu is None else f"MIG layout of GPU {gpu}",
         list(presets),
-        **acting(key, lambda name: state.edit(_mig_path(group), presets[name])),
+        **acting(key, lambda name: _set_texts(state, group, gpu, presets[name])),
         help="Start from a full layout, where no further standard instance fits. Change it below by mouse or "
         "keyboard.",
     )
@@ -276,13 +326,18 @@ def _preset(state: AppState, group: int, board: str) -> None:
         st.error(plain(draft.error), icon=":material/error:")
 
 
-def _preset_key(state: AppState, group: int) -> str:
-    return f"mig-preset-{state.revision}-{group}"
+def layout_name(text: str) -> str:
+    """Return the words of a layout, also of an empty one."""
+    return layout_words(text) if text else "No instance"
 
 
-def _edit(state: AppState, group: int, board: str, wish: object) -> None:
-    edit_layout(state, group, board, wish)
-    st.session_state[_preset_key(state, group)] = layout_name(str(state.shown(_mig_path(group)) or ""))
+def _preset_key(state: AppState, group: int, gpu: int | None) -> str:
+    return f"mig-preset-{state.revision}-{group}-{gpu}"
+
+
+def _edit(state: AppState, group: int, board: str, gpu: int | None, wish: object) -> None:
+    edit_layout(state, group, board, wish, gpu)
+    st.session_state[_preset_key(state, group, gpu)] = layout_name(_shown_texts(state, group)[gpu or 0])
 
 
 def _instances(state: AppState, group: int, layout: MigLayout) -> None:
@@ -316,14 +371,14 @@ def _speeds(state: AppState, whole: str, executors: Sequence[str]) -> tuple[dict
     return speeds, "; ".join(origins)
 
 
-def _file(state: AppState, group: int, board: str, layout: MigLayout) -> None:
+def _file(state: AppState, group: int, board: str) -> None:
     with st.popover("mig-parted file", icon=":material/description:", width="stretch"):
         st.caption(
-            "The YAML that NVIDIA's mig-parted applies to a machine: how many instances of each profile."
+            "The YAML that NVIDIA's mig-parted applies to a machine: how many instances of each profile, by "
+            "the number of the GPU."
         )
-        if layout.slices:
-            text = partial(parted_file, state, group, layout)
-            download_button("Download this layout", f"parted-{group}", text, "mig-parted.yaml")
+        text = partial(parted_file, state, group, board)
+        download_button("Download these layouts", f"parted-{group}", text, "mig-parted.yaml")
         st.file_uploader(
             "Open a mig-parted file",
             **acting(
@@ -331,8 +386,8 @@ def _file(state: AppState, group: int, board: str, layout: MigLayout) -> None:
                 lambda file: take_parted(state, group, board, file.getvalue()),
             ),
             max_upload_size=1,
-            help="Uses the first layout that fits this GPU. The file states no positions, so the editor "
-            "places the instances.",
+            help="Uses the first configuration that fits these GPUs. The file states no positions, so the "
+            "editor places the instances.",
         )
         _taken(state, group, board)
 
@@ -342,8 +397,8 @@ def _taken(state: AppState, group: int, board: str) -> None:
     if parted is None:
         return
     take = acting(
-        f"parted-choice-{state.revision}-{group}",
-        lambda name: _set_layout(state, group, parted.layouts[name]),
+        f"parted-choice-{group}",
+        lambda name: _use_parted(state, group, parted.layouts[name]),
     )
     st.selectbox("Layouts in the file", list(parted.layouts), help="Uses this layout.", **take)
     if parted.left_out:
