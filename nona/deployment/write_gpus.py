@@ -16,7 +16,7 @@ from nona.cluster.hardware.mig import MigLayout, parse_layout
 from nona.cluster.hardware.mig_parted import write_mig_parted
 from nona.core.errors import DeploymentError
 from nona.deployment.writing import ANNOTATION, Standing, group_annotations, group_name
-from nona.scenario.schema import ServerGroupSpec
+from nona.scenario.cluster import ServerGroupSpec
 
 
 def gpu_files(standing: Standing) -> dict[str, str]:

@@ -12,8 +12,9 @@ import yaml
 from nona.cluster.hardware.device import find_device, user_devices
 from nona.cluster.hardware.mig import parse_layout
 from nona.deployment.writing import Standing, group_annotations, group_name, plain_name, selector
+from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.language import EngineSpec
-from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.scenario.schema import Scenario
 
 IMAGE = {"vllm": "IMAGE-OF-VLLM", "triton": "IMAGE-OF-TRITON"}
 STORAGE = "CLAIM-WITH-MODELS"

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from nona.deployment.writing import Standing, names_of
 from nona.models.cost.options import PER_QUERY
+from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.rows import BatchingSpec, StageSpec
-from nona.scenario.schema import Scenario, ServerGroupSpec, WorkloadRow
+from nona.scenario.schema import Scenario, WorkloadRow
 
 MICRO = 1e6
 

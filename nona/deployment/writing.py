@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from nona import __version__
 from nona.core.units import format_number, quantity_text
 from nona.deployment.products import label_of
+from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.file import scenario_hash
-from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.scenario.schema import Scenario
 
 ANNOTATION = "nona-planner/"
 """Begins the annotations by which a written file is read back."""

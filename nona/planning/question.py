@@ -17,9 +17,10 @@ from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.sweeps.numbers import LOAD, number_named
 from nona.queries.workflows.cache import PreparationCache
 from nona.queries.workflows.preparation import PreparedSystem, Times, prepare, with_times_off
+from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.lookup import Sources
 from nona.scenario.plan import BatchOfferSpec, PlanSpec, Survival, TargetSpec
-from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.scenario.schema import Scenario
 from nona.scenario.traces import read_trace
 from nona.scenario.values import NamedSpec
 

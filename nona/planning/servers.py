@@ -10,8 +10,9 @@ from nona.cluster.prices import listed_prices
 from nona.core.errors import NonaError, ScenarioError
 from nona.core.tables import money, per_hour
 from nona.planning.offers import Offer, slicings
+from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.plan import OfferSpec, PlanSpec, PricesSpec
-from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.scenario.schema import Scenario
 
 
 def with_prices(spec: PlanSpec, gpus: Iterable[str]) -> tuple[PlanSpec, bool]:

@@ -22,9 +22,10 @@ from nona.scenario.sample_files import load_sample, sample_names
 from nona.scenario.training import MODELLED, TABLES, batch_of, with_batch
 
 if TYPE_CHECKING:
+    from nona.scenario.cluster import ClusterSpec
     from nona.scenario.language import LanguageRow
     from nona.scenario.rows import ArrivalsSpec
-    from nona.scenario.schema import ClusterSpec, Scenario
+    from nona.scenario.schema import Scenario
     from nona.scenario.serverless import ServerlessSpec
     from nona.scenario.training import ElasticSpec, TrainingJobSpec, TrainingSpec
 

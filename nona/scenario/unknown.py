@@ -17,10 +17,10 @@ from nona.cluster.hardware.device import Device, devices, user_devices
 from nona.core.errors import NonaError, suggestion
 from nona.core.family import families
 from nona.core.registry import Strategy, load
+from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.lookup import Sources, is_config
 from nona.scenario.plan import offer_entry
 from nona.scenario.sample_files import sample_names
-from nona.scenario.schema import ServerGroupSpec
 from nona.scenario.training import GAVEL, MODELLED, TABLES, batch_of
 from nona.scenario.values import named_entry
 

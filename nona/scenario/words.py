@@ -145,7 +145,7 @@ def words(place: str | Place, whole: type[ScenarioPart] = Scenario) -> FieldWord
 def value_at(scenario: Scenario, place: str | Place) -> Any:
     """Return the value at a place; ``None`` where an optional part around it is not there.
 
-    >>> from nona.scenario.schema import ClusterSpec, ServerGroupSpec
+    >>> from nona.scenario.cluster import ClusterSpec, ServerGroupSpec
     >>> scenario = Scenario(cluster=ClusterSpec(servers=(ServerGroupSpec(),)))
     >>> value_at(scenario, "cluster.servers[0].count"), value_at(scenario, "plan.prices.kind")
     (1, None)

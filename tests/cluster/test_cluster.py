@@ -28,8 +28,8 @@ from nona.cluster.hardware.table_file import parse_table
 from nona.cluster.topology import NONE, make_topology
 from nona.core.errors import HardwareError
 from nona.queries.workflows.preparation import prepare
+from nona.scenario.cluster import ClusterSpec
 from nona.scenario.file import dump_scenario, parse_scenario, scenario_from_mapping
-from nona.scenario.schema import ClusterSpec
 
 
 def test_executors_follow_groups_servers_and_gpus():

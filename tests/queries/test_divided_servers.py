@@ -18,9 +18,10 @@ from nona.queries.report.scenario_diff import scenario_changes
 from nona.queries.workflows.preparation import prepare
 from nona.queries.workflows.simulation import simulate
 from nona.queries.workflows.stage_layouts import APART, stage_layouts
+from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.scenario.lookup import Sources
-from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.scenario.schema import Scenario
 from tests.queries.test_pools import chain
 
 BOARD = "a100-40gb"

@@ -42,9 +42,10 @@ from nona.language.workflows.sizes import engine_server, prepared_on
 from nona.planning.offers import Offer
 from nona.planning.servers import offers_of
 from nona.queries.workflows.traffic import network_of
+from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.lookup import Sources
 from nona.scenario.plan import PlanSpec, TargetSpec
-from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
 
 MOST_JOBS = 6000  # of a run

@@ -14,9 +14,10 @@ from nona.language.formula import EngineLoad, predict
 from nona.language.results import SizeCurve
 from nona.language.system import LanguageSystem
 from nona.language.workflows.engines import MisfitError, PreparedLanguage, prepare_language
+from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.language import EngineSpec
 from nona.scenario.lookup import Sources
-from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.scenario.schema import Scenario
 
 
 def engine_server(group: ServerGroupSpec, gpu: str, gpus: int, tp: int) -> ServerGroupSpec:

@@ -22,9 +22,10 @@ from nona.queries.simulation.summary import MeasuredJobs
 from nona.queries.workflows.cache import PreparationCache
 from nona.queries.workflows.preparation import PreparedSystem, prepare
 from nona.queries.workflows.simulation import simulate
+from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.lookup import Sources
 from nona.scenario.rows import PlacesSpec, StageSpec
-from nona.scenario.schema import Scenario, ServerGroupSpec, WorkloadRow
+from nona.scenario.schema import Scenario, WorkloadRow
 from nona.scenario.values import NamedSpec
 
 MOST_PARTITIONS = 64

@@ -19,8 +19,9 @@ from nona.queries.workflows.preparation import check_has_queries
 from nona.queries.workflows.rows import given_graph
 from nona.queries.workflows.traffic import arrivals_of, shared_network
 from nona.scenario.arrivals import Arrivals
+from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.lookup import Sources
-from nona.scenario.schema import Scenario, ServerGroupSpec, WorkloadRow
+from nona.scenario.schema import Scenario, WorkloadRow
 from nona.scenario.serverless import MemorySpec, ServerlessPricesSpec, ServerlessSpec
 from nona.serverless.functions import ConfigurationSpace, Function, grid
 from nona.serverless.system import Application, NodeMemory, ServerlessSystem

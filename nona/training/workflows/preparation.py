@@ -12,8 +12,9 @@ from nona.cluster.prices import prices_of
 from nona.core.errors import NonaError, ScenarioError
 from nona.core.units import format_number, format_time
 from nona.models.cost.options import AS_IN_FILE
+from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.lookup import Sources
-from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.scenario.schema import Scenario
 from nona.scenario.training import GAVEL, MODELLED, TrainingSpec
 from nona.training.generated_jobs import MOST_LOAD, SLO_SHARE, choose_replicas, generate, replica_capacity
 from nona.training.job_files import TraceJob, is_trace, read_trace, reference_rate, write_trace

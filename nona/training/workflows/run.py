@@ -20,8 +20,9 @@ from nona.core.errors import ScenarioError, SimulationError
 from nona.core.options import Options
 from nona.core.random_streams import RandomStreams
 from nona.core.statistics import mean_interval, paired_difference
+from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.lookup import Sources
-from nona.scenario.schema import Scenario, ServerGroupSpec
+from nona.scenario.schema import Scenario
 from nona.scenario.training import FailuresSpec, TrainingSpec
 from nona.training import checkpoints
 from nona.training import results as result_training

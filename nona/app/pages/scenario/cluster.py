@@ -28,7 +28,8 @@ from nona.queries.chart_data import LinkLoad
 from nona.queries.report.clusters import DEVICES, capacity, memory, weights_problems
 from nona.queries.report.series import STAGES, link_stages, links_figure, stages_figure
 from nona.queries.workflows.rows import held_bytes
-from nona.scenario.schema import CostSpec, ServerGroupSpec
+from nona.scenario.cluster import ServerGroupSpec
+from nona.scenario.schema import CostSpec
 
 SHARING = ("Whole GPUs", "MIG slices", "MPS clients", "Instances")
 
