@@ -41,8 +41,8 @@ FEWEST = 100  # requests of a trace
 def predict(system: LanguageSystem, number: int) -> EngineLoad | None:
     """Predict engine ``number`` when requests are split evenly; ``None`` where the formula does not hold.
 
-    It holds for open rows on engines of the order ``vllm`` that compute prompts and tokens, without experts;
-    a trace of fewer than 100 requests has no rate to speak of.
+    It holds for open rows on engines of the order ``vllm`` that compute prompts and tokens, without experts
+    and without prefixes that a cache may spare; a trace of fewer than 100 requests has no rate to speak of.
     """
     engine = system.engines[number]
     rows = [row for row in system.rows if row.model == engine.model]
@@ -51,6 +51,8 @@ def predict(system: LanguageSystem, number: int) -> EngineLoad | None:
     if others or engine.order != "vllm" or engine.steps.experts or any(row.concurrency for row in rows):
         return None
     if any(row.arrivals.process == "trace" and len(row.arrivals.times_s) < FEWEST for row in rows):
+        return None
+    if engine.shares_prefixes and any(row.lengths.prefix is not None for row in rows):
         return None
     if not any(row.rate for row in rows):
         return EngineLoad(0.0, engine.steps.a, 0.0)
@@ -77,14 +79,16 @@ def predict(system: LanguageSystem, number: int) -> EngineLoad | None:
 def engines_busy(engine: Engine, rows: Sequence[RequestClass]) -> float:
     """Engines of this kind that open rows keep at work at least, by the part of requests that its role does.
 
-    Fixed costs of steps are left out, as are prompts where a cache may spare them and the first token.
+    Fixed costs of steps are left out, as are the first token and prefixes where a cache may spare them.
     """
     busy = 0.0
     for row in rows:
         if row.model == engine.model:
-            prompt_s, answer_s = (of.mean() for of in _seconds(engine, row.lengths.tokens - [0, 1]))
-            prompts = engine.role != "decode" and not engine.shares_prefixes
-            busy += row.rate * float(prompt_s * prompts + answer_s * (engine.role != "prefill"))
+            tokens, answer_s = row.lengths.tokens, _seconds(engine, row.lengths.tokens - [0, 1])[1]
+            if engine.shares_prefixes and row.lengths.prefix is not None:
+                tokens = tokens - row.lengths.prefix[:, 1:] * [1, 0]
+            prompt_s = _seconds(engine, tokens)[0] * (engine.role != "decode")
+            busy += row.rate * float((prompt_s + answer_s * (engine.role != "prefill")).mean())
     return busy
 
 

@@ -255,3 +255,22 @@ def test_shipped_steps_are_those_that_we_measured():
     assert sum(decodes["h200"]) < 0.04 * len(decodes["h200"])
     assert max(abs(s.error) for s in steps if s.prompt) < 0.21
     assert "4.0 % on the H100 and 10.4 % on the H200, prompts within 20 %" in steps_finding(steps)
+
+
+def test_a_bound_on_engines_leaves_out_what_a_prefix_may_spare_and_no_more() -> None:
+    steps = StepTimes(a=5e-3, b=1e-5, g=1e-8, c=2e-5, q=1e-9)
+    tokens, prefix = np.array([[1000, 50], [600, 80]]), np.array([[0, 400], [0, 400]])
+    of = system(10.0, tokens, steps, shares_prefixes=True)
+    row = replace(of.rows[0], lengths=Lengths(tokens, prefix=prefix))
+    rest = replace(row, lengths=Lengths(tokens - [400, 0]))
+
+    def busy(row: RequestClass, shares: bool, role: str) -> float:
+        return engines_busy(replace(of.engines[0], shares_prefixes=shares, role=role), [row])
+
+    assert busy(row, True, "prefill") == busy(rest, False, "prefill") < busy(row, False, "prefill")
+    assert busy(row, True, "decode") == busy(row, False, "decode") > 0
+    assert busy(of.rows[0], True, "both") == busy(of.rows[0], False, "both"), "no prefix, nothing to spare"
+    run = steady(replace(of, rows=(row,)), 4000)
+    assert busy(row, True, "both") < run.sums.busy_s[0] / (run.over_s - run.begin_s)
+    assert run.sums.hits[0] > 0
+    assert predict(replace(of, rows=(row,)), 0) is None, "it knows of no hits"
