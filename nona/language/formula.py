@@ -84,11 +84,12 @@ def engines_busy(engine: Engine, rows: Sequence[RequestClass]) -> float:
     busy = 0.0
     for row in rows:
         if row.model == engine.model:
-            tokens, answer_s = row.lengths.tokens, _seconds(engine, row.lengths.tokens - [0, 1])[1]
+            answer_s = _seconds(engine, row.lengths.tokens - [0, 1])[1]
+            tokens = row.lengths.tokens
             if engine.shares_prefixes and row.lengths.prefix is not None:
-                tokens = tokens - row.lengths.prefix[:, 1:] * [1, 0]
-            prompt_s = _seconds(engine, tokens)[0] * (engine.role != "decode")
-            busy += row.rate * float((prompt_s + answer_s * (engine.role != "prefill")).mean())
+                tokens = tokens - np.column_stack((row.lengths.prefix[:, 1], np.zeros_like(tokens[:, 1])))
+            prompt_s = _seconds(engine, tokens)[0] * float(engine.role != "decode")
+            busy += row.rate * float((prompt_s + answer_s * float(engine.role != "prefill")).mean())
     return busy
 
 

@@ -157,7 +157,7 @@ def _steps_text(facts: EngineFacts) -> str:
 
 
 BEST_HINT = (
-    "Predicted engine load with even routing. Above 100 % queues grow. Not available for closed loops, cached "
+    "Predicted engine load with even routing. Above 100 % queues grow. Not for closed loops, cached "
     "prefixes, split roles, MoE or engines other than vLLM: simulate."
 )
 EVEN_HINT = "Predicted load of the busiest engine if requests are split evenly, as round-robin does."
