@@ -128,7 +128,7 @@ DEPLOYED_STORY = DemoQuestion(
         ),
         DemoStep(
             PLAN,
-            "Twice the traffic: how many servers keep the target, and when do they break? *Take away*, at "
+            "Twice the traffic: how many servers keep the target, and when do they break? “Take away”, at "
             "the answer, has the files that deploy it and the load test that could refute it.",
             MappingProxyType({"workload[0].rate": 120.0}),
             (("plan-tabs", "More traffic"),),
