@@ -24,7 +24,7 @@ from nona.cluster.hardware.mig import (
 )
 from nona.cluster.hardware.mig_parted import read_mig_parted
 from nona.core.errors import DeploymentError, HardwareError
-from nona.deployment.facts import GIVEN, Ledger
+from nona.deployment.facts import ASKED, GIVEN, Ledger
 from nona.deployment.files import GivenFile
 from nona.deployment.found import Found, FoundServers
 from nona.deployment.located import Tree
@@ -158,17 +158,22 @@ def _layouts(
     total = ", ".join(f"{n} × {name}" for name, n in slices.items())
     if configured := _configured(node, board_name, slices, (gpus, whole), parted, ledger):
         return configured
-    text = ", ".join(name for name, n in slices.items() for _ in range(n // gpus))
-    layouts: list[str | None] = [text] * gpus
+    each = ", ".join(f"{n // gpus} × {name}" for name, n in slices.items())
+    layouts: list[str | None] = [each] * gpus
     fault = "the slices do not divide evenly" if any(n % gpus for n in slices.values()) else ""
     if board_name:
-        divided = divided_among(slices, board_name, gpus)
+        try:
+            divided = divided_among(slices, board_name, gpus)
+        except HardwareError as error:
+            raise DeploymentError(f"{node.place}: {error}") from None
         layouts = [placed_text(layout) for layout in divided] or layouts
         fault = "" if divided else f"no such layouts of {gpu} were found"
     answer: float | str | None = None
     if fault:
         what = f"{node.name}: slices of each of its {gpus} GPUs, together {total}; {fault}"
         answer = ledger.ask(key, what, node.place)
+        if answer is None:
+            return [f"{ASKED}{key}"] * (gpus + whole)
     elif len(set(layouts)) > 1:
         what = f"{node.name}: slices of each of its {gpus} GPUs, together {total}"
         answer = ledger.assume(what, str(layouts_text(layouts)), node.place, key=key)

@@ -67,7 +67,7 @@ def _servers_lines(groups: Sequence[ServerGroupSpec]) -> Iterator[str]:
     """Yield a comment for each group of servers, by which :mod:`nona.deployment.gpu_sharing` knows it."""
     for number, group in enumerate(groups):
         notes = {k.removeprefix(ANNOTATION): v for k, v in group_annotations(number, group).items()}
-        yield f"# {ANNOTATION}{group_name(number, group)}: {json.dumps(notes)}\n"
+        yield f"# {ANNOTATION}{group_name(number, group)}: {json.dumps(notes, ensure_ascii=False)}\n"
 
 
 def _sharing(group: ServerGroupSpec) -> dict[str, Any] | None:

@@ -52,7 +52,7 @@ def test_gpus_of_a_node_that_are_divided_differently_are_one_server():
     found = import_files([_node(labels=SLICED, **MIXED)])
     (group,) = parse_scenario(found.text).cluster.servers
     halves, sevenths = "3g.20gb, 3g.20gb", ", ".join(["1g.5gb"] * 7)
-    assert (group.gpus, group.layouts) == (4, (sevenths, halves, halves, None))
+    assert (group.gpus, group.layouts) == (4, (halves, halves, sevenths, None))
     what = "a1: slices of each of its 3 GPUs, together 7 × 1g.5gb, 4 × 3g.20gb"
     assert values(found.facts.assumed)[what].count("|") == 2
     given = {"a1.mig": "3g.20gb × 2 | 3g + 4 × 1g | 3g + 3 × 1g"}
@@ -62,6 +62,7 @@ def test_gpus_of_a_node_that_are_divided_differently_are_one_server():
         import_files([_node(labels=SLICED, **MIXED)], {"a1.mig": "3g | 3g"})
     none = import_files([_node(labels=SLICED, **MIXED | {"nvidia.com/mig-3g.20gb": "40"})])
     assert [f.key for f in none.facts.asked] == ["a1.mig"]
+    assert none.data["cluster"]["servers"][0]["mig"] == "asked: a1.mig"
 
 
 def test_a_node_with_a_configuration_of_mig_parted_has_its_layouts_by_number():

@@ -143,7 +143,6 @@ _SEPARATOR = re.compile(r"\s*[,;+\s]\s*(?!me\b|gfx\b)")
 _TIMES = re.compile(r"\s*[×*]\s*|\s+x\s+|(?<=\d)x(?=\d)")
 _PLACED = re.compile(r"(.+)@(\d{1,3})", re.ASCII)
 MOST_SLICES = 64
-MOST_TRIED = 20_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -174,8 +173,7 @@ class MigLayout:
     @property
     def text(self) -> str:
         """The slices as a text that :func:`parse_layout` reads, largest first."""
-        largest = sorted(self.profiles, key=lambda p: (-p.compute_slices, -p.memory_slices, p.name))
-        return ", ".join(p.name for p in largest)
+        return ", ".join(p.name for p in _largest(self))
 
     @property
     def memory_map(self) -> tuple[int, ...]:
@@ -426,49 +424,42 @@ def _arrangements(whole: MigBoard, wanted: Sequence[SliceProfile]) -> set[tuple[
 
 
 def divided_among(counts: Mapping[str, int], board_name: str, gpus: int) -> tuple[MigLayout, ...]:
-    """Return a layout for each of some GPUs that together have so many slices of each profile.
+    """Return a layout for each of some GPUs that together have so many slices of each profile; empty: none is.
 
-    All alike where that can be, else GPUs with slices of one size first, each as full as can be; empty where
-    no division was found in :data:`MOST_TRIED` steps. Raises ``HardwareError`` for an unknown profile.
+    All alike where that can be, else with the fewest sizes of slices on a GPU, the largest slices first.
+
+    Raises ``HardwareError`` for an unknown profile.
 
     >>> [m.text for m in divided_among({"3g.20gb": 2, "2g.10gb": 3, "1g.5gb": 1}, "a100-40gb", 2)]
     ['3g.20gb, 3g.20gb', '2g.10gb, 2g.10gb, 2g.10gb, 1g.5gb']
     """
-    whole, needed = board(board_name), Counter({n: c for n, c in counts.items() if c})
-    profiles = [whole.profile(name) for name in needed]
-    standard = all(p.standard for p in profiles)
-    texts = {
-        m.text
-        for m in legal_layouts(board_name, not standard)
-        if {s.profile for s in m.slices} <= needed.keys()
-    }
-    layouts = [parse_layout(text, board_name) for text in sorted(texts)]
-    kinds = [(m, Counter(s.profile for s in m.slices)) for m in layouts]
-    alike = [m for m, own in kinds if all(own[n] * gpus == c for n, c in needed.items())]
-    if alike:
-        return (alike[0],) * gpus
-    kinds.sort(key=lambda kind: (len(kind[1]), -_used(whole, kind[0].slices)[0]))
-    left = MOST_TRIED
-
-    def shared(rest: Counter[str], gpus: int, first: int) -> tuple[MigLayout, ...]:
-        nonlocal left
-        compute = sum(whole.profile(n).compute_slices * c for n, c in rest.items())
-        memory = sum(whole.profile(n).memory_slices * c for n, c in rest.items())
-        if compute > gpus * whole.compute_slices or memory > gpus * whole.memory_slices:
-            return ()
-        for number, (layout, own) in enumerate(kinds[first:], first):
-            left -= 1
-            if left < 0:
-                return ()
-            if own <= rest and rest.total() - own.total() >= gpus - 1:
-                if gpus == 1:
-                    if own == rest:
-                        return (layout,)
-                elif found := shared(rest - own, gpus - 1, number):
-                    return (layout, *found)
+    whole, needed = board(board_name), {name: count for name, count in counts.items() if count}
+    extended = not all([whole.profile(name).standard for name in needed])
+    legal = legal_layouts(board_name, extended)
+    texts = {m.text for m in legal if {s.profile for s in m.slices} <= needed.keys()}
+    layouts = sorted((parse_layout(text, board_name) for text in texts), key=lambda m: _used(whole, m.slices))
+    own = [[sum(s.profile == name for s in m.slices) for name in needed] for m in layouts]
+    for layout, each in zip(layouts, own, strict=True):
+        if [gpus * n for n in each] == list(needed.values()):
+            return (layout,) * gpus
+    if not layouts or gpus > MOST_SLICES:
         return ()
+    import numpy as np  # here, as most commands need neither
+    from scipy.optimize import Bounds, LinearConstraint, milp
 
-    return shared(needed, gpus, 0)
+    sums = LinearConstraint(np.array([[*each, 1] for each in own]).T, *[[*needed.values(), gpus]] * 2)
+    sizes = [len({*m.profiles}) for m in layouts]
+    found = milp(sizes, integrality=np.ones(len(own)), bounds=Bounds(0, gpus), constraints=sums)
+    if found.x is None:
+        return ()
+    chosen = [
+        m for m, n in zip(layouts, np.rint(found.x).astype(int).tolist(), strict=True) for _ in range(n)
+    ]
+    return tuple(sorted(chosen, key=lambda m: [-p.compute_slices for p in _largest(m)]))
+
+
+def _largest(layout: MigLayout) -> list[SliceProfile]:
+    return sorted(layout.profiles, key=lambda p: (-p.compute_slices, -p.memory_slices, p.name))
 
 
 def empty_layout(board_name: str) -> MigLayout:
