@@ -10,7 +10,7 @@ from sizes import examples
 
 from nona.cluster.hardware import mig
 from nona.cluster.hardware.cluster import Cluster, ServerGroup
-from nona.core.errors import HardwareError
+from nona.core.errors import HardwareError, ScenarioError
 from nona.planning.question import question_of
 from nona.planning.servers import cluster_price
 from nona.queries.report.clusters import background_load, cluster_map
@@ -118,8 +118,8 @@ def test_a_plan_buys_servers_divided_so():
     (offer,) = question_of(scenario(one_each([None]), plan=plan), Sources()).offers
     assert offer.text == "a100-40gb (1 in 3g.20gb + 2 × 2g.10gb, 1 whole)"
     assert offer.price == 3.0
-    written = parse_scenario("{cluster: {servers: [{}]}, plan: {offers: ['a100-40gb:3g|whole']}}")
-    assert written.plan.offers[0].mig == "3g|whole"
+    with pytest.raises(ScenarioError, match=r"^plan\.offers\[0\]: MIG layouts '3g\|whole': .* has 1 GPUs"):
+        parse_scenario("{cluster: {servers: [{}]}, plan: {offers: ['a100-40gb:3g|whole']}}")
 
 
 @examples(25)

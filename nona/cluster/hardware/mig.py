@@ -424,7 +424,7 @@ def _arrangements(whole: MigBoard, wanted: Sequence[SliceProfile]) -> set[tuple[
 
 
 def divided_among(counts: Mapping[str, int], board_name: str, gpus: int) -> tuple[MigLayout, ...]:
-    """Return a layout for each of some GPUs that together have so many slices of each profile; empty: none is.
+    """Return a layout for each of some GPUs that together have so many slices of each profile, if there are.
 
     All alike where that can be, else with the fewest sizes of slices on a GPU, the largest slices first.
 
@@ -434,27 +434,26 @@ def divided_among(counts: Mapping[str, int], board_name: str, gpus: int) -> tupl
     ['3g.20gb, 3g.20gb', '2g.10gb, 2g.10gb, 2g.10gb, 1g.5gb']
     """
     whole, needed = board(board_name), {name: count for name, count in counts.items() if count}
-    extended = not all([whole.profile(name).standard for name in needed])
-    legal = legal_layouts(board_name, extended)
-    texts = {m.text for m in legal if {s.profile for s in m.slices} <= needed.keys()}
-    layouts = sorted((parse_layout(text, board_name) for text in texts), key=lambda m: _used(whole, m.slices))
+    profiles = [whole.profile(name) for name in needed]
+    legal = legal_layouts(board_name, extended=not all(p.standard for p in profiles))
+    layouts = [*{m.text: m for m in legal if {s.profile for s in m.slices} <= needed.keys()}.values()]
     own = [[sum(s.profile == name for s in m.slices) for name in needed] for m in layouts]
     for layout, each in zip(layouts, own, strict=True):
         if [gpus * n for n in each] == list(needed.values()):
-            return (layout,) * gpus
+            return (parse_layout(layout.text, board_name),) * gpus
     if not layouts or gpus > MOST_SLICES:
         return ()
     import numpy as np  # here, as most commands need neither
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    sums = LinearConstraint(np.array([[*each, 1] for each in own]).T, *[[*needed.values(), gpus]] * 2)
+    wanted = np.array([*needed.values(), gpus])
+    sums = LinearConstraint(np.array([[*each, 1] for each in own]).T, wanted, wanted)
     sizes = [len({*m.profiles}) for m in layouts]
-    found = milp(sizes, integrality=np.ones(len(own)), bounds=Bounds(0, gpus), constraints=sums)
+    found = milp(sizes, integrality=np.ones(len(own), dtype=int), bounds=Bounds(0, gpus), constraints=sums)
     if found.x is None:
         return ()
-    chosen = [
-        m for m, n in zip(layouts, np.rint(found.x).astype(int).tolist(), strict=True) for _ in range(n)
-    ]
+    times = zip(layouts, np.rint(found.x).astype(int).tolist(), strict=True)
+    chosen = [parse_layout(m.text, board_name) for m, n in times for _ in range(n)]
     return tuple(sorted(chosen, key=lambda m: [-p.compute_slices for p in _largest(m)]))
 
 
