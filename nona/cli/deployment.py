@@ -70,7 +70,7 @@ def write_files(files: Mapping[Path, bytes], force: bool) -> None:
 
 def export_files(arguments: ExportOptions, scenario: Scenario, sources: Sources) -> None:
     """Write a scenario as files of those who deploy it."""
-    from nona.deployment.exporting import files_of
+    from nona.deployment.exporting import files_of, unwritten_of
     from nona.deployment.standing import standing_of
 
     files_of(Standing(scenario, ""), arguments.form)  # what cannot be written is refused before it is judged
@@ -83,7 +83,8 @@ def export_files(arguments: ExportOptions, scenario: Scenario, sources: Sources)
         except OSError as error:
             raise DeploymentError(f"{path.parent}: {error.strerror}; choose another folder.") from None
     write_files(files, arguments.force)
-    print("\n".join([*standing.lines, *(f"  {path}" for path in files)]))
+    left_out = unwritten_of(standing.scenario, arguments.form)
+    print("\n".join([*standing.lines, *(f"  {path}" for path in files), *left_out]))
 
 
 _TITLES = {"read": "Read", "assumed": "Assumed", "not_used": "Not used", "asked": "Asked"}

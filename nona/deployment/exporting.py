@@ -9,9 +9,10 @@ from nona.core.errors import DeploymentError
 from nona.core.foreign import Archive
 from nona.deployment.write_alerts import alert_files
 from nona.deployment.write_gpus import gpu_files
-from nona.deployment.write_kubernetes import kubernetes_files
+from nona.deployment.write_kubernetes import kubernetes_files, unwritten
 from nona.deployment.write_triton import triton_files
 from nona.deployment.writing import Standing
+from nona.scenario.schema import Scenario
 
 _ARCHIVE = Archive(lambda why, remedy: DeploymentError(f"Archive: {why}; {remedy}."), "", 0, folders=True)
 
@@ -30,6 +31,11 @@ FORMS: Mapping[str, Callable[[Standing], dict[str, str]]] = MappingProxyType(
     }
 )
 """Name of a form → what writes its files."""
+
+
+def unwritten_of(scenario: Scenario, form: str) -> list[str]:
+    """Return a line for each setting that the files of a form leave out."""
+    return unwritten(scenario) if form == "kubernetes" else []
 
 
 def files_of(standing: Standing, form: str) -> dict[str, str]:

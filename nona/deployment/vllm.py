@@ -220,13 +220,14 @@ def _caching(name: str, left: dict[str, Option], take: Take, place: str, ledger:
         ledger.assume(f"{name}: prefix_cache, vLLM's default", PREFIX_CACHE, place)
     shared = "share" if on else "off"
     take("prefix_cache", shared, shared, option.place if option else place)
-    option, on = _switch(left, "enable-chunked-prefill")
-    if option is not None:
-        take("chunked", on, str(on).lower(), option.place)
+    for key, setting in (("enable-chunked-prefill", "chunked"), ("async-scheduling", "lookahead")):
+        option, on = _switch(left, key)
+        if option is not None:
+            take(setting, on, str(on).lower(), option.place)
 
 
 def _switch(left: dict[str, Option], key: str) -> tuple[Option | None, bool]:
-    """Return the option of a switch that is on by default, and whether it is on."""
+    """Return the option of a switch, and whether it is on; on where there is none."""
     on, off = left.pop(key, None), left.pop(f"no-{key}", None)
     if off is not None:
         return off, False

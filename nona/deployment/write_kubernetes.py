@@ -18,6 +18,21 @@ from nona.scenario.schema import Scenario
 
 IMAGE = {"vllm": "IMAGE-OF-VLLM", "triton": "IMAGE-OF-TRITON"}
 STORAGE = "CLAIM-WITH-MODELS"
+_WRITTEN = frozenset(
+    {
+        "model",
+        "tp",
+        "sequences",
+        "budget",
+        "blocks",
+        "utilization",
+        "prefix_cache",
+        "chunked",
+        "lookahead",
+        "kv",
+        "role",
+    }
+)
 _ROLES = {"prefill": "kv_producer", "decode": "kv_consumer"}
 
 
@@ -26,9 +41,10 @@ def kubernetes_files(standing: Standing) -> dict[str, str]:
     scenario = standing.scenario
     objects = list(_deployments(scenario))
     documents = [yaml.safe_dump(o, sort_keys=False, width=100) for o in objects]
-    files = {"deployments.yaml": standing.comment + "---\n".join(documents)}
+    comment = standing.comment + "".join(f"# {line}\n" for line in unwritten(scenario))
+    files = {"deployments.yaml": comment + "---\n".join(documents)}
     if commands := list(_commands(scenario)):
-        files["vllm_serve.sh"] = f"#!/bin/sh\n{standing.comment}" + "\n".join([*commands, ""])
+        files["vllm_serve.sh"] = f"#!/bin/sh\n{comment}" + "\n".join([*commands, ""])
     files["placeholders.txt"] = "\n".join([
         *standing.lines,
         "To be replaced before these files are applied:",
@@ -36,6 +52,24 @@ def kubernetes_files(standing: Standing) -> dict[str, str]:
         "",
     ])  # fmt: skip
     return files
+
+
+def unwritten(scenario: Scenario) -> list[str]:
+    """Return a line for each setting of an engine that is no default and for which vLLM has no option.
+
+    >>> from nona.scenario.file import parse_scenario
+    >>> text = "{cluster: {servers: [{gpu: h100, engine: {watermark: 1 %, tp: 1, sequences: 64}}]}}"
+    >>> unwritten(parse_scenario(text))
+    ['Left out of group-0-h100, as vLLM has no option for it: engine.watermark 1 %']
+    """
+    return [
+        f"Left out of {group_name(number, group)}, as vLLM has no option for it: engine.{key}"
+        f"{'' if isinstance(value, dict) else f' {value}'}"
+        for number, group in enumerate(scenario.cluster.servers)
+        if group.engine is not None
+        for key, value in group.engine.model_dump(mode="json", exclude_defaults=True).items()
+        if key not in _WRITTEN
+    ]
 
 
 def _placeholders(scenario: Scenario) -> Iterator[str]:
@@ -157,6 +191,8 @@ def engine_arguments(engine: EngineSpec, precision: str = "auto") -> list[str]:
     arguments.append(f"--{caching}-prefix-caching")
     if not engine.chunked:
         arguments.append("--no-enable-chunked-prefill")
+    if engine.lookahead:
+        arguments.append("--async-scheduling")
     if engine.kv == "fp8":
         arguments.append("--kv-cache-dtype=fp8")
     if precision == "fp8":

@@ -1,5 +1,6 @@
 """What is written is valid, says what it stands for, and reads back as the same cluster and engines."""
 
+import json
 import re
 
 import pytest
@@ -12,13 +13,14 @@ from sizes import examples
 from nona.cli.main import main
 from nona.cluster.hardware.mig import legal_layouts
 from nona.core.errors import DeploymentError
-from nona.deployment.exporting import files_of
-from nona.deployment.files import file_of
+from nona.deployment.exporting import files_of, unwritten_of
+from nona.deployment.files import file_of, given_files
 from nona.deployment.importing import import_files
 from nona.deployment.prometheus import samples
 from nona.deployment.write_kubernetes import engine_arguments
 from nona.deployment.writing import Standing, names_of
-from nona.scenario.file import parse_scenario
+from nona.scenario.file import dump_scenario, parse_scenario
+from nona.scenario.language import EngineSpec
 from nona.scenario.sample_files import scenario_names, shipped_scenario
 from nona.scenario.schema import Scenario
 
@@ -113,7 +115,7 @@ def test_deployments_read_back_as_the_same_cluster_and_engines(name):
 
     def seen(group):
         engine = group.engine and group.engine.model_copy(update={
-            "model": None, "watermark": 0.0, "scheduler": "vllm", "lookahead": False, "steps": None,
+            "model": None, "watermark": 0.0, "scheduler": "vllm", "steps": None,
             "first_token": "decode", "role": "both",
         })  # fmt: skip
         return (group.count, group.gpu, group.gpus, group.vcpus, group.mig, group.mps, engine)
@@ -141,7 +143,7 @@ def check_deployment(document):
 def test_engines_keep_their_settings():
     text = """{cluster: {servers: [{gpu: h100, gpus: 4, engine: {tp: 2, sequences: 64, budget: 4096,
       blocks: 9000,
-      utilization: 0.8, prefix_cache: share, chunked: false, kv: fp8}}]},
+      utilization: 0.8, prefix_cache: share, chunked: false, lookahead: true, kv: fp8}}]},
       workload: [{rate: 2, llm: {model: llama-3.1-8b, tokens: {input: 100, output: 20}}}]}"""
     scenario = parse_scenario(text)
     found = import_files([file_of("d.yaml", written(scenario, "kubernetes")["deployments.yaml"].encode())])
@@ -169,6 +171,63 @@ def test_slices_have_a_way_back_and_mps_on_them_is_refused():
     assert plugin["sharing"]["mps"]["resources"] == [{"name": "nvidia.com/gpu", "replicas": 3}]
     with pytest.raises(DeploymentError, match="all GPUs are whole and not shared"):
         written(parse_scenario(text % "{gpu: l4}"), "gpus")
+
+
+def test_settings_without_an_option_are_named_and_all_others_are_options(tmp_path, capsys):
+    settings = {
+        "watermark": "2 %", "scheduler": "sglang", "lookahead": True, "graphs": "outside",
+        "steps": {"a": "5 ms"}, "kv": "fp8", "chunked": False, "sequences": 32, "budget": 4096,
+        "blocks": 500, "utilization": 0.5, "prefix_cache": "off", "tp": 2, "first_token": "prefill",
+        "role": "prefill", "model": "llama-3.1-8b",
+    }  # fmt: skip
+    assert settings.keys() == EngineSpec.model_fields.keys()
+    without = engine_arguments(EngineSpec())
+    keys = {key for key in settings if key != "model"}
+    named = {key for key in keys if engine_arguments(EngineSpec(**{key: settings[key]})) == without}
+    data = parse_scenario(LANGUAGE).model_dump(mode="json")
+    apart = [{"gpu": "h100", "gpus": 2, "engine": settings}, {"gpu": "h100", "engine": {"role": "decode"}}]
+    data["cluster"]["servers"] = apart
+    scenario = Scenario.model_validate(data)
+    lines = unwritten_of(scenario, "kubernetes")
+    assert {re.search(r"engine\.(\w+)", line)[1] for line in lines} == named
+    for text in (written(scenario, "kubernetes")[n] for n in ("deployments.yaml", "vllm_serve.sh")):
+        assert all(f"# {line}\n" in text for line in lines)
+    path = tmp_path / "s.yaml"
+    path.write_text(dump_scenario(scenario))
+    assert main(["export", str(path), "--as", "kubernetes", "--anyway", "-o", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.splitlines()[-len(lines) :] == lines
+    assert unwritten_of(scenario, "alerts") == []
+
+
+PLAN = """{name: bought, cluster: {servers: [{count: 9, gpu: a100-40gb}]},
+  workload: [{model: one, rate: 100/s, slo: 60 ms}],
+  models: {one: {directed: true, nodes: [{id: a, compute_ms: {l4: 8, t4: 10, a100-40gb: 4}}], edges: []}},
+  simulation: {jobs: 1000, replications: 2}, schedulers: [local],
+  plan: {offers: [{gpu: l4, price: 1}, {gpu: t4, price: 0.9}], schedulers: [least-loaded]}}"""
+
+
+def test_an_option_of_the_plan_is_written_and_read_back(tmp_path, capsys):
+    path, planned = tmp_path / "s.yaml", tmp_path / "plan.json"
+    path.write_text(PLAN)
+    assert main(["plan", str(path), "--json"]) == 0
+    options = json.loads(capsys.readouterr().out)["options"]
+    number = next(n for n, option in enumerate(options, 1) if option["verdict"] == "keeps")
+    (servers,) = options[number - 1]["servers"]
+    command = ["export", str(path), "--as", "kubernetes", "-o", str(planned), "--option"]
+    assert main([*command, str(number)]) == 0
+    out = capsys.readouterr().out
+    assert f"option {number}: {servers['count']} × {servers['gpu']}, least-loaded. Verdict: keeps" in out
+    assert main(["import", str(planned), "--set", "network.capacity=25 Gbit/s", "--json"]) in (0, 2)
+    capsys.readouterr()
+    (group,) = import_files(given_files([planned])).data["cluster"]["servers"]
+    assert (group["count"], group["gpu"]) == (servers["count"], servers["gpu"])
+    misses = [n for n, option in enumerate(options, 1) if option["verdict"] == "misses"]
+    for wrong, why in (
+        (len(options) + 1, f"the plan has {len(options)} options"),
+        *((n, "the verdict is 'misses") for n in misses[:1]),
+    ):
+        assert main([*command[:-1], "--force", "--option", str(wrong)]) == 2
+        assert why in capsys.readouterr().err
 
 
 BOARD = "a100-40gb"
