@@ -13,7 +13,6 @@ from nona.queries.workflows import placements
 from nona.queries.workflows.placement_outcome import full_report, placement_outcome
 from nona.queries.workflows.preparation import PreparedSystem, prepare
 from nona.queries.workflows.shipped import now_text
-from nona.queries.workflows.stage_layouts import compare_stage_layouts
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
 
@@ -47,6 +46,10 @@ def _solved(arguments: PlaceOptions, prepared: PreparedSystem) -> Placement:
 
 
 def _compared(arguments: PlaceOptions, prepared: PreparedSystem, sources: Sources) -> LayoutComparison | None:
+    if not any(row.stages for row in prepared.scenario.workload):
+        return None
+    from nona.queries.workflows.stage_layouts import compare_stage_layouts
+
     line = ProgressReport(quiet=arguments.json)
     found = compare_stage_layouts(
         prepared, sources, on_progress=lambda done: line.report(f"comparing layouts of stages: {done:.0%}")
