@@ -151,6 +151,16 @@ def test_one_gpu_is_divided_and_the_others_stay_as_they_are(open_page):
     assert state.scenario.cluster.servers[0].mig is None
 
 
+def test_mps_on_slices_is_warned_of_where_the_cluster_is_made(open_page):
+    at = with_mig(open_page)
+    assert not any("MPS" in w.value for w in at.warning)
+    assert state_of(at).edit(("cluster", "servers", 0, "mps"), 2)
+    at.run()
+    (told,) = (w.value for w in at.warning if "MPS" in w.value)
+    assert "device plugin for Kubernetes refuses MPS on devices with MIG" in told
+    assert "a100-40gb/3g.20gb/mps-1of2" in told.replace("\\", "")
+
+
 def test_weights_that_do_not_fit_are_told_with_model_device_and_remedy(open_page):
     small = make_executor_class(devices()["a100-40gb"], "1g.5gb")
     assert clusters.weights_problems({"a": small.memory_bytes}, [small]) == []

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from sizes import examples
 
+from nona.cli.main import main
 from nona.cluster.hardware import mig
 from nona.cluster.hardware.cluster import Cluster, ServerGroup
 from nona.core.errors import HardwareError, ScenarioError
@@ -156,3 +157,20 @@ def test_the_busiest_stage_gets_the_first_gpu_by_its_number():
     apart = next(of for of in stage_layouts(prepare(whole), 0) if of.title == APART)
     stages = apart.scenario.workload[0].stages
     assert {name: stages[name].instances[0].gpus for name in "ab"} == {"a": (1,), "b": (0,)}
+
+
+def test_commands_warn_of_mps_on_slices(tmp_path, capsys):
+    assert "refuses MPS on devices with MIG" in answer_of(
+        capsys, "inspect", "alexnet", "--device", f"{BOARD}/3g.20gb/mps-1of2"
+    )
+    assert "refuses MPS" not in answer_of(capsys, "inspect", "alexnet", "--device", f"{BOARD}/3g.20gb")
+    path = tmp_path / "s.yaml"
+    for layouts, warns in (([None, "3g.20gb"], True), ([None, None], False)):
+        path.write_text(dump_scenario(scenario(mixed(layouts, mps=2))))
+        assert ("refuses MPS on devices with MIG" in answer_of(capsys, "simulate", str(path))) == warns
+
+
+def answer_of(capsys, *words):
+    assert main([*words]) == 0
+    said = capsys.readouterr()
+    return said.out + said.err

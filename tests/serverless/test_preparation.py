@@ -168,6 +168,7 @@ def test_why_tasks_are_no_stages_is_said(model, reason):
         (lambda: system("nowhere.json"), "not a file|no files"),
         (lambda: system(server={"gpu": "t4", "mig": "1g.5gb"}, sharing={"mode": "mps"}), "no MIG"),
         (lambda: system(server={"mig": "9g.90gb"}), "9g.90gb"),
+        (lambda: system(server={"gpus": 2, "mig": ["3g.20gb", "whole"]}), "a group of servers for each"),
         (
             lambda: system(server={"gpu": "l4"}),
             "cuts a GPU by MIG, which l4 does not have; use mps or time-sl",
