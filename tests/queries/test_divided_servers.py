@@ -103,7 +103,7 @@ def test_what_cannot_be_names_gpu_value_and_remedy():
         ServerGroupSpec(gpus=2, mig=["3g.20gb", 7])
     with pytest.raises(HardwareError, match=r"^GPU 1: MIG layout '9g\.1gb': .* has no slice .* use 1g\.5gb"):
         Cluster((ServerGroup(gpus=2, mig="whole | 9g.1gb"),))
-    with pytest.raises(HardwareError, match=r"they are 2, but each server has 1 GPUs"):
+    with pytest.raises(HardwareError, match=r"they are 2, but each server has 1 GPU;"):
         Cluster((ServerGroup(gpus=1, mig="whole | 3g.20gb"),))
 
 
@@ -119,7 +119,7 @@ def test_a_plan_buys_servers_divided_so():
     (offer,) = question_of(scenario(one_each([None]), plan=plan), Sources()).offers
     assert offer.text == "a100-40gb (1 in 3g.20gb + 2 × 2g.10gb, 1 whole)"
     assert offer.price == 3.0
-    with pytest.raises(ScenarioError, match=r"^plan\.offers\[0\]: MIG layouts '3g\|whole': .* has 1 GPUs"):
+    with pytest.raises(ScenarioError, match=r"^plan\.offers\[0\]: MIG layouts '3g\|whole': .* has 1 GPU;"):
         parse_scenario("{cluster: {servers: [{}]}, plan: {offers: ['a100-40gb:3g|whole']}}")
 
 

@@ -20,6 +20,7 @@ from types import MappingProxyType
 
 from nona.cluster.hardware.table_file import shipped_table
 from nona.core.errors import HardwareError
+from nona.core.text import count_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +255,7 @@ def gpu_layouts(text: str | None, gpus: int) -> tuple[str | None, ...]:
     layouts = [part.strip() for part in (text or WHOLE).split("|")]
     if len(layouts) not in (1, gpus):
         raise HardwareError(
-            f"MIG layouts {text!r}: they are {len(layouts)}, but each server has {gpus} GPUs; give one for "
+            f"MIG layouts {text!r}: they are {len(layouts)}, but each server has {count_text(gpus, 'GPU')}; give one for "
             f"each GPU ({WHOLE} where it is not divided), or one for all."
         )
     each = tuple(None if layout == WHOLE else layout for layout in layouts)
