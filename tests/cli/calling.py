@@ -5,7 +5,9 @@ import json
 import click
 
 from nona.cli.main import main, nona
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import dump_scenario, load_scenario
+from nona.scenario.lookup import Sources
 from nona.scenario.sample_files import scenario_path
 
 
@@ -52,9 +54,11 @@ def refusal(out, *words):
 
 
 def by_formula(folder, name):
-    """The file of a shipped scenario that is placed by formula: its search is not what is tested."""
-    changes = {"objective": "formula", "plan": None}  # a plan's profile would have to lie beside the file
-    quickly = load_scenario(scenario_path(name)).model_copy(update=changes)
+    """The file of a shipped scenario that is placed by formula where it can be: no search is tested."""
+    scenario = load_scenario(scenario_path(name))
+    beyond = prepare(scenario, Sources(scenario_path(name).parent)).system.beyond_formula
+    changes = {"objective": "mean-jct" if beyond else "formula", "plan": None}  # no profile beside the file
+    quickly = scenario.model_copy(update=changes)
     (folder / f"{name}.yaml").write_text(dump_scenario(quickly), encoding="utf-8")
     return str(folder / f"{name}.yaml")
 

@@ -63,7 +63,8 @@ def test_simulate_checks_itself_in_every_shipped_scenario(scenario, capsys, tmp_
     assert result["checks"]
     assert all(result["checks"].values()), result["failed_checks"]
     for s in result["schedulers"].values():
-        assert s["state"] == "stable", s["state_reason"]
+        many_users = scenario == "replay_a_load_test"  # 1,000 of them, who all send at the start
+        assert s["state"] == ("backlogged" if many_users else "stable"), s["state_reason"]
         assert s["jobs"]["arrived"] == s["jobs"]["completed"] + s["jobs"]["in_flight"]
         low, high = s["jct_s"]["ci95"]
         assert low <= s["jct_s"]["mean"] <= high

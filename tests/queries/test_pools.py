@@ -151,6 +151,14 @@ def test_a_pool_for_each_stage_carries_what_the_slowest_stage_does():
     assert alone.mean() == pytest.approx(sum(STAGES) / 1e3, rel=0.001)
 
 
+def test_users_who_have_just_begun_are_a_backlog_and_no_overload():
+    """Of 1,000 users 400 have answers: the number in the system still grows, but it has an end."""
+    model, row = chain(4.0), {"concurrency": 1000, "think": "200 ms"}
+    found, _ = run(scenario(model, row), 400)
+    assert found.state == "backlogged"
+    assert "of 1000 users" in found.state_reason
+
+
 def _rate(records) -> float:
     return len(records.completion_s) / (records.window_s[1] - records.window_s[0])
 

@@ -309,6 +309,11 @@ def judge(system: System, raw: RawRun) -> tuple[State, str]:
     growing = left_behind > MATERIAL and score > SIGNIFICANT
     if growing and part:
         return "backlogged", f"{there:.0f} jobs were in the system at the end of the window: {part}."
+    if growing and all(q.users for q in system.queries):
+        return "backlogged", (
+            f"{there:.0f} of {sum(q.users for q in system.queries)} users waited at the end of the window, "
+            "and the number still grew; measure more jobs than users send at the start."
+        )
     if growing:
         return "overloaded", (
             f"The number of jobs in the system kept growing, by {format_number(left_behind, 2)} per "
