@@ -32,6 +32,7 @@ LATENCIES = Table[ValidationRow](
         Column("device", lambda r: r.executor),
         Column("precision", lambda r: r.precision),
         Column("stack", lambda r: r.stack),
+        Column("batch", lambda r: r.batch, COUNT),
         Column("published", lambda r: r.measured_s, TIME),
         Column("predicted", lambda r: r.predicted_s, TIME),
         Column("predicted / published", lambda r: r.ratio, RATIO),
@@ -137,7 +138,7 @@ def validation_markdown(report: ValidationReport) -> str:
         LATENCIES.fill(r for r in report.rows if (r.use == "shown") is shown) for shown in (False, True)
     )
     counted = counted.without_columns("use", "group", "note", "source")
-    others = others.without_columns("precision", "stack", "predicted / published", "use", "source")
+    others = others.without_columns("precision", "stack", "batch", "predicted / published", "use", "source")
     groups = GROUPS.fill([*report.groups, report.tensorrt, report.overall])
     constants = {"speed": "speed_exponent", "tile": "tile_outputs", "sigma": "ratio_sigma"}
     parts = {

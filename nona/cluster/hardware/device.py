@@ -18,10 +18,12 @@ from nona.core.units import parse_quantity, start_of
 
 # Possessive, as in nona.core.units: many digits are given up in linear time.
 _RATE = re.compile(
-    r"\s*+(\d++\.?+\d*+(?:[eE][+-]?\d++)?+|\.\d++)\s*+([kMGTP]?)(?:FLOP|FLOPS|OP|OPS)(?:/s)?\s*+"
+    r"\s*+(\d++\.?+\d*+(?:[eE][+-]?\d++)?+|\.\d++)\s*+([kMGTP]?)(?:FLOP|FLOPS|OP|OPS|Hz)(?:/s)?\s*+"
 )
 _PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 MOST_SMS = 100_000
+USUAL_CLOCK = 1.5e9
+"""Cycles a second of a device that states none."""
 
 
 def attribute_schema() -> Mapping[str, Mapping[str, str]]:
@@ -66,9 +68,9 @@ def _value(device: str, key: str, value: object, row: Mapping[str, str]) -> obje
             f"Device {device!r}: {key}={start_of(value)} must be a whole number up to {MOST_SMS}."
         )
     try:
-        if unit.endswith("OP/s"):
+        if unit.endswith("OP/s") or unit == "GHz":
             return _parse_rate(value)
-        dimension = {"GB": "size", "GB/s": "bandwidth", "": "fraction"}[unit]
+        dimension = {"GB": "size", "MB": "size", "GB/s": "bandwidth", "": "fraction"}[unit]
         return parse_quantity(value, dimension)  # type: ignore[arg-type]
     except ValueError as error:
         raise HardwareError(f"Device {device!r}: {key}={error}.") from None
@@ -117,6 +119,8 @@ class Device:
         device states it, as nothing wider can stand in.
     ``memory_bytes``, ``bandwidth``: device memory, and bytes/s to it.
     ``sms``: streaming multiprocessors; 0 when unknown (then it cannot be sliced).
+    ``l2_bytes``: second-level cache; 0 when unknown (then everything comes from memory).
+    ``clock``: cycles/s that it reaches (boost).
     ``peer_bandwidth``, ``host_bandwidth``: bytes/s in one direction to another GPU of the server (``None``:
         there is no such link) and to the host.
     ``compute_efficiency``, ``memory_efficiency``: fractions of peak and bandwidth that kernels reach on this
@@ -137,6 +141,8 @@ class Device:
     memory_bytes: float
     bandwidth: float
     sms: int = 0
+    l2_bytes: float = 0.0
+    clock: float = USUAL_CLOCK
     peer_bandwidth: float | None = None
     host_bandwidth: float | None = None
     compute_efficiency: float | None = None
@@ -157,7 +163,7 @@ class Device:
                 raise HardwareError(
                     f"Device {self.name!r}: precision {precision!r} is unknown; use {', '.join(PRECISIONS)}."
                 )
-        amounts: dict[str, float] = {"memory": self.memory_bytes, "bandwidth": self.bandwidth}
+        amounts: dict[str, float] = {"memory": self.memory_bytes, "bandwidth": self.bandwidth, "clock": self.clock}
         amounts.update({str(k): v for k, v in self.peaks.items()})
         for key in ("peer_bandwidth", "host_bandwidth", "compute_efficiency", "memory_efficiency"):
             if getattr(self, key) is not None:
@@ -218,6 +224,8 @@ class Device:
                 "memory_bytes",
                 "bandwidth",
                 "sms",
+                "l2_bytes",
+                "clock",
                 "peer_bandwidth",
                 "host_bandwidth",
                 "compute_efficiency",
@@ -226,7 +234,8 @@ class Device:
             )
             if base
         }
-        fields |= {"memory_bytes" if k == "memory" else k: v for k, v in values.items()}
+        field_of = {"memory": "memory_bytes", "l2": "l2_bytes"}
+        fields |= {field_of.get(k, k): v for k, v in values.items()}
         facts = {
             **(base.facts if base else {}),
             **{k: SourcedFact("given by the user", "user") for k in given},

@@ -1,20 +1,18 @@
 """Costing: a model graph on an executor class → fused kernels, seconds and bytes.
 
-Rule: an operator of launch ``kernel`` starts a kernel. Element-wise operators, rearrangements and
-views join the kernel of the producer that ends last; without one they start their own (views:
-none). Every kernel so reads only from itself and from kernels that start before it: no cycle
-arises. A software stack that does not fuse runs every operator but views on its own.
+Which operators run as one kernel is said in :mod:`nona.models.cost.fusion`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from nona.cluster.hardware.device import Device, Precision
+from nona.cluster.hardware.device import Device
 from nona.cluster.hardware.executor import ExecutorClass
 from nona.models.cost.costed import CostedGraph, OperatorCost, Provenance
+from nona.models.cost.fusion import Kernel, fuse
 from nona.models.cost.measured import MeasuredTable
 from nona.models.cost.operators import OperatorWork, heaviest_body, operator_work
 from nona.models.cost.options import (
@@ -25,111 +23,9 @@ from nona.models.cost.options import (
     stacks,
     tensor_scale,
 )
-from nona.models.cost.roofline import Roofline
+from nona.models.cost.roofline import KernelLoad, Roofline
 from nona.models.cost.stated import Stated, bound_of, carried, measured_warnings, stated_times, whole_model_s
 from nona.models.graph.model import ModelGraph
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """Operators (by index, the first is the root) that run as one, and the bytes they move.
-
-    ``launches`` is false for views and host work on their own: they cost nothing.
-    """
-
-    members: tuple[int, ...]
-    launches: bool
-    traffic_bytes: float
-
-
-def fuse(
-    graph: ModelGraph, works: Sequence[OperatorWork], sizes: Mapping[str, float], fuses: bool = True
-) -> tuple[Kernel, ...]:
-    """Return the kernels of a graph, ordered by root; every operator is in exactly one.
-
-    ``works``: work and launch kind of each operator. ``sizes``: bytes of every tensor at the precision and
-    batch in use. ``fuses``: true if the software stack fuses.
-
-    >>> from nona.models.cost.operators import operator_work
-    >>> from nona.models.graph.model import Edge, Operator, Tensor
-    >>> shape = (1, 4, 8, 8)
-    >>> g = ModelGraph(
-    ...     "g",
-    ...     (Operator("c", "MaxPool", ("x",), ("y",)), Operator("r", "Relu", ("y",), ("z",))),
-    ...     (Edge("c", "r", "y", 1024.0),),
-    ...     {n: Tensor(n, 1024.0, shape) for n in "xyz"},
-    ... )
-    >>> sizes = {n: 1024.0 for n in "xyz"}
-    >>> fuse(g, operator_work(g)[0], sizes)
-    (Kernel(members=(0, 1), launches=True, traffic_bytes=2048.0),)
-    """
-    roots, launching = _roots(graph, works, fuses)
-    members: dict[int, list[int]] = {}
-    for operator, root in enumerate(roots):
-        members.setdefault(root, []).append(operator)
-    traffic = _traffic(graph, works, sizes, roots)
-    return tuple(Kernel(tuple(m), r in launching, traffic[r]) for r, m in sorted(members.items()))
-
-
-def _roots(graph: ModelGraph, works: Sequence[OperatorWork], fuses: bool) -> tuple[list[int], set[int]]:
-    """Return the root of each operator's kernel, and the roots that launch one."""
-    roots: list[int] = []
-    launching: set[int] = set()
-    for operator, work in enumerate(works):
-        joins = work.launch == "view" or (work.launch == "fused" and fuses)
-        producers = [roots[p] for p in graph.dag.predecessors[operator] if roots[p] in launching]
-        if joins and producers:
-            roots.append(max(producers))
-            continue
-        roots.append(operator)
-        if work.launch in ("kernel", "fused"):
-            launching.add(operator)
-    return roots, launching
-
-
-def _traffic(
-    graph: ModelGraph, works: Sequence[OperatorWork], sizes: Mapping[str, float], roots: Sequence[int]
-) -> dict[int, float]:
-    """Bytes per kernel: those of its operators, less what never leaves the kernel.
-
-    A tensor that is made and read inside one kernel is not read from memory; it is not written
-    either when nobody outside reads it. A tensor that several members read is read once.
-    """
-    alias = _aliases(graph, works)
-    maker = {t: i for i, o in enumerate(graph.operators) for t in o.outputs if t and alias.get(t, t) == t}
-    total = dict.fromkeys(roots, 0.0)
-    readers: dict[str, set[int]] = {}
-    loaded: set[tuple[int, str]] = set()
-    for i, (operator, work) in enumerate(zip(graph.operators, works, strict=True)):
-        done = work.work
-        total[roots[i]] += done.read_bytes + done.write_bytes + done.weight_bytes
-        if work.launch == "view":
-            continue
-        limit = done.read_bytes
-        for name in (alias.get(n, n) for n in dict.fromkeys(operator.inputs) if n):
-            readers.setdefault(name, set()).add(roots[i])
-            inside = name in maker and roots[maker[name]] == roots[i]
-            if name in graph.static or name in graph.parameters:
-                continue
-            if inside or (roots[i], name) in loaded:
-                saved = min(sizes.get(name, 0.0), limit)
-                limit -= saved
-                total[roots[i]] -= saved
-            loaded.add((roots[i], name))
-    for name, i in maker.items():
-        if readers.get(name) == {roots[i]}:
-            total[roots[i]] -= min(sizes.get(name, 0.0), works[i].work.write_bytes)
-    return {root: max(bytes_, 0.0) for root, bytes_ in total.items()}
-
-
-def _aliases(graph: ModelGraph, works: Sequence[OperatorWork]) -> dict[str, str]:
-    """Output of a view → the tensor whose memory it is."""
-    alias: dict[str, str] = {}
-    for operator, work in zip(graph.operators, works, strict=True):
-        if work.launch == "view" and operator.inputs and operator.outputs:
-            source = operator.inputs[0]
-            alias[operator.outputs[0]] = alias.get(source, source)
-    return alias
 
 
 def cost_graph(
@@ -166,9 +62,9 @@ def cost_graph(
 
     Notes
     -----
-    A fused kernel takes t₀ + max(F/(e_c·P), Q/(e_m·B)) once. Its root bears t₀. The rest is shared among its
-    operators in proportion to the time that each would take alone without overhead. So the operators' times
-    add up to the kernels'. Stated times replace modelled ones (:mod:`nona.models.cost.stated`).
+    A fused kernel takes what :mod:`nona.models.cost.roofline` says, once. Its root bears the overhead. The
+    rest is shared among its operators in proportion to the time that each would take alone. So the operators'
+    times add up to the kernels'. Stated times replace modelled ones (:mod:`nona.models.cost.stated`).
 
     Examples
     --------
@@ -246,11 +142,9 @@ def _modelled_at(
 def _modelled(
     graph: ModelGraph, works: Sequence[OperatorWork], executor: ExecutorClass, options: CostOptions
 ) -> list[float]:
-    scale = tensor_scale(graph, options)
-    sizes = {name: t.size_bytes * scale[name] for name, t in graph.tensors.items()}
     roofline = Roofline(executor, options.stack)
     times = [0.0] * len(works)
-    for kernel in fuse(graph, works, sizes, stacks()[options.stack].fuses):
+    for kernel, load in kernel_loads(graph, works, executor, options):
         root = kernel.members[0]
         operator = graph.operators[root]
         if operator.bodies and operator.work is None and operator.turns != 0:
@@ -258,33 +152,58 @@ def _modelled(
             turn_s = sum(_modelled(body.graph, body.works, executor, options))
             times[root] = turn_s * (1 if operator.turns is None else operator.turns)
         elif kernel.launches:
-            peak = options.peak_for(works[root].dtype, graph.operators[root].kind, executor.device)
-            _share(kernel, works, roofline, peak, _outputs(graph, root, options.inputs), times)
+            _share(kernel, works, roofline, load, times)
     return times
 
 
+def kernel_loads(
+    graph: ModelGraph, works: Sequence[OperatorWork], executor: ExecutorClass, options: CostOptions
+) -> list[tuple[Kernel, KernelLoad]]:
+    """Kernels of a graph, and what each does on ``executor``."""
+    scale = tensor_scale(graph, options)
+    sizes = {name: t.size_bytes * scale[name] for name, t in graph.tensors.items()}
+    stack = stacks()[options.stack]
+    kernels = fuse(graph, works, sizes, stack.fuses)
+    widest = max((k.activation_bytes for k in kernels), default=0.0)
+    weights = sum(sizes[name] for name in graph.parameters if name in sizes)
+    stay = weights + widest <= Roofline(executor, options.stack).cache_bytes
+    loads = []
+    for kernel in kernels:
+        root = kernel.members[0]
+        precision = options.peak_for(works[root].dtype, graph.operators[root].kind, executor.device)
+        convolves = kernel.kind in ("convolution", "grouped")
+        runs = 3 if convolves and precision == "fp16" and stack.kernels == "library" else 1
+        load = KernelLoad(
+            kernel.kind,
+            sum(works[i].work.flops for i in kernel.members),
+            kernel.weight_bytes,
+            kernel.activation_bytes * runs,
+            precision,
+            _outputs(graph, kernel.outputs, options.inputs),
+            stay,
+            runs,
+        )
+        loads.append((kernel, load))
+    return loads
+
+
 def _share(
-    kernel: Kernel,
-    works: Sequence[OperatorWork],
-    roofline: Roofline,
-    peak: Precision,
-    outputs: float,
-    times: list[float],
+    kernel: Kernel, works: Sequence[OperatorWork], roofline: Roofline, load: KernelLoad, times: list[float]
 ) -> None:
     """Write the members' parts of the kernel's time into ``times``."""
-    root = kernel.members[0]
-    flops = sum(works[i].work.flops for i in kernel.members)
-    alone = [roofline.work_s(works[i].work.flops, _moved(works[i]), peak, outputs) for i in kernel.members]
-    rest = roofline.work_s(flops, kernel.traffic_bytes, peak, outputs)
+    work_s = roofline.work_s(load)
+    speed = roofline.speed(load.kind, load.precision)
+    alone = [max(works[i].work.flops / speed, _moved(works[i]) / roofline.bandwidth) for i in kernel.members]
     weight = sum(alone)
     for i, part in zip(kernel.members, alone, strict=True):
-        times[i] = rest * part / weight if weight > 0 else 0.0
-    times[root] += roofline.constants.launch_s
+        times[i] = work_s * part / weight if weight > 0 else 0.0
+    times[kernel.members[0]] += roofline.total_s(load) - work_s
 
 
-def _outputs(graph: ModelGraph, operator: int, batch: int) -> float:
-    """Numbers that an operator computes; infinite where a shape is not known."""
-    shapes = [graph.tensors[n].shape for n in graph.operators[operator].outputs if n in graph.tensors]
+def _outputs(graph: ModelGraph, operators: Sequence[int], batch: int) -> float:
+    """Numbers that operators compute; infinite where a shape is not known."""
+    names = [n for i in operators for n in graph.operators[i].outputs]
+    shapes = [graph.tensors[n].shape for n in names if n in graph.tensors]
     if not shapes or None in shapes:
         return math.inf
     return float(batch * sum(math.prod(shape) for shape in shapes if shape is not None))

@@ -17,16 +17,24 @@ from nona.core.errors import CostError
 from nona.models.graph.model import Edge, ModelGraph, Tensor
 
 
+KernelKind = Literal["product", "convolution", "grouped", "attention", "other"]
+"""What a kernel computes: a product of matrices, a convolution, one in groups, attention, or less."""
+Kernels = Literal["engine", "library"]
+"""Whose kernels a stack runs: chosen by an engine for this network, or a library's general ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A software stack: ``launch_s`` per kernel (``None``: the device's own), and whether it fuses.
+    """A software stack: whose kernels it runs, and whether it fuses.
 
+    ``host_s``: what the host needs to start a kernel while the one before it runs.
     ``tf32``: the products of single-precision tensors that it computes in TF32 on GPUs that have it.
     """
 
     name: str
     label: str
-    launch_s: float | None
+    kernels: Kernels
+    host_s: float
     fuses: bool
     tf32: Literal["all", "convolutions"]
     tf32_source: str
@@ -36,27 +44,44 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Constants of the cost formula for one device: t0 (s), e_c, e_m, and where they come from."""
+    """Constants of the cost formula for one device under one stack.
+
+    ``launch_s``, ``host_s``: what any kernel takes on the device, and the host needs to start it.
+    ``kernels``, ``scale``: whose kernels they are; a factor on their part of the peak, where the device's owner
+        has measured that of products.
+    ``memory_efficiency``: part of the bandwidth.
+    """
 
     launch_s: float
-    compute_efficiency: float
+    host_s: float
+    kernels: Kernels
+    scale: float
     memory_efficiency: float
-    source: str
+
+    def efficiency(self, kind: KernelKind, precision: Precision) -> float:
+        """e_c: the part of the peak at ``precision`` that large kernels of a kind reach."""
+        name = "single" if precision in ("fp32", "fp64") and kind != "grouped" else kind
+        if name == "convolution" and precision == "fp16":
+            name = "half_convolution"
+        elif name == "other":
+            name = "product"
+        return min(self.scale * kernel_constant(self.kernels, name), 1.0)
 
 
 @cache
 def stacks() -> Mapping[str, Stack]:
     """All software stacks by name.
 
-    >>> stacks()["eager"].launch_s, stacks()["eager"].fuses
-    (6e-05, False)
+    >>> stacks()["eager"].kernels, stacks()["eager"].fuses
+    ('library', False)
     """
     return MappingProxyType(
         {
             row["stack"]: Stack(
                 name=row["stack"],
                 label=row["label"],
-                launch_s=float(row["launch_us"]) / 1e6 if row["launch_us"] else None,
+                kernels="engine" if row["kernels"] == "engine" else "library",
+                host_s=float(row["host_us"]) / 1e6,
                 fuses=row["fuses"] == "yes",
                 tf32="all" if row["tf32"] == "all" else "convolutions",
                 tf32_source=row["tf32_source"],
@@ -72,21 +97,29 @@ def calibration(device: Device, stack: str) -> Calibration:
     """Return the constants for ``device`` under ``stack``; a user's own efficiencies come first.
 
     >>> from nona.cluster.hardware.device import devices
-    >>> calibration(devices()["h100"], "tensorrt").launch_s
-    2.4e-06
+    >>> calibration(devices()["h100"], "tensorrt").kernels
+    'engine'
     """
-    table = _calibrations()
-    own = table.get(device.name, table["*"])
-    launch_s = stacks()[stack].launch_s
-    source = own.source
-    if device.compute_efficiency is not None or device.memory_efficiency is not None:
-        source = "efficiencies given with the device"
+    kernels = stacks()[stack].kernels
+    product = kernel_constant(kernels, "product")
     return Calibration(
-        own.launch_s if launch_s is None else launch_s,
-        device.compute_efficiency or own.compute_efficiency,
-        device.memory_efficiency or own.memory_efficiency,
-        source,
+        kernel_constant(kernels, "launch_cycles") / device.clock,
+        stacks()[stack].host_s,
+        kernels,
+        (device.compute_efficiency or product) / product,
+        device.memory_efficiency or kernel_constant(kernels, "memory"),
     )
+
+
+@cache
+def kernel_constant(kernels: Kernels | Literal["any"], name: str) -> float:
+    """Return a constant of ``data/efficiencies.csv``; ``any`` holds for all stacks.
+
+    >>> kernel_constant("any", "tile_outputs")
+    8192.0
+    """
+    rows = shipped_table("nona.models.cost", "data/efficiencies.csv")
+    return float(next(r["value"] for r in rows if r["kernels"] in (kernels, "any") and r["constant"] == name))
 
 
 @cache
@@ -98,21 +131,6 @@ def slice_constant(name: str) -> float:
     """
     rows = shipped_table("nona.models.cost", "data/slices.csv")
     return float(next(row["value"] for row in rows if row["constant"] == name))
-
-
-@cache
-def _calibrations() -> Mapping[str, Calibration]:
-    return MappingProxyType(
-        {
-            row["device"]: Calibration(
-                float(row["launch_us"]) / 1e6,
-                float(row["compute_efficiency"]),
-                float(row["memory_efficiency"]),
-                row["source"],
-            )
-            for row in shipped_table("nona.models.cost", "data/calibration.csv")
-        }
-    )
 
 
 CostPrecision = Literal["auto", "model", "fp32", "tf32", "fp16", "fp8", "int8", "int4"]

@@ -78,8 +78,7 @@ def carried(bound: Bound | None, source: ExecutorClass, target: ExecutorClass, o
 def _speed(bound: Bound, executor: ExecutorClass, precision: Precision, options: CostOptions) -> float:
     """FLOP/s or bytes/s that kernels reach."""
     roofline = Roofline(executor, options.stack)
-    work = (1.0, 0.0) if bound == "compute" else (0.0, 1.0)
-    return 1.0 / roofline.work_s(*work, precision)
+    return roofline.speed("product", precision) if bound == "compute" else roofline.bandwidth
 
 
 @cache
