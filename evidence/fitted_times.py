@@ -1,9 +1,9 @@
 """The constants of the cost formula, fitted again with each network left out in turn.
 
-``python -m evidence.fitted_times`` prints how far modelled times are off for networks that the constants were
-not fitted to (about ten minutes). Rows: ``data/published.csv`` of the cost layer, and the networks measured on
-an H100 and an H200 (``benchmarks/data/gpu``). PyTorch runs batch normalisation on its own, so the exported
-graphs, in which it is folded into the convolutions, get it back.
+``python -m evidence.fitted_times`` prints how far modelled times are off for networks that the constants
+were not fitted to (about ten minutes). Rows: ``data/published.csv`` of the cost layer, and the networks
+measured on an H100 and an H200 (``benchmarks/data/gpu``). PyTorch runs batch normalisation on its own, so
+the exported graphs, in which it is folded into the convolutions, get it back.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def with_norms(graph: ModelGraph) -> ModelGraph:
         for n in dict.fromkeys(o.inputs)
         if n in maker
     )
-    return ModelGraph(graph.name, tuple(operators), edges, tensors, frozenset(weights), graph.static | weights)
+    return ModelGraph(
+        graph.name, tuple(operators), edges, tensors, frozenset(weights), graph.static | weights
+    )
 
 
 @cache
@@ -90,8 +92,8 @@ def network(model: str, exported: bool) -> ModelGraph:
 def timed_rows() -> list[TimedRow]:
     """All rows that count.
 
-    Under CUDA graphs PyTorch takes another attention kernel for BERT and GPT-2 in batches of 4 and more, slower
-    than without; those rows are left out.
+    Under CUDA graphs PyTorch takes another attention kernel for BERT and GPT-2 in batches of 4 and more,
+    slower than without; those rows are left out.
     """
     rows = []
     for row in shipped_table("nona.models.cost", "data/published.csv"):
@@ -113,7 +115,13 @@ def timed_rows() -> list[TimedRow]:
 
 
 def _options(stack: str, precision: str, batch: int) -> CostOptions:
-    known: dict[str, CostPrecision] = {"fp32": "fp32", "tf32": "tf32", "fp16": "fp16", "int8": "int8", "fp8": "fp8"}
+    known: dict[str, CostPrecision] = {
+        "fp32": "fp32",
+        "tf32": "tf32",
+        "fp16": "fp16",
+        "int8": "int8",
+        "fp8": "fp8",
+    }
     return CostOptions(stack, known[precision], batch)
 
 
@@ -153,7 +161,7 @@ def modelled_s(loads: Sequence[Loads], constants: Constants) -> Floats:
 
     def constant(kernels: str, name: str) -> float:
         own = constants.get((kernels, name)) or constants.get(("any", name))
-        return own or kernel_constant(kernels, name)  # type: ignore[arg-type]
+        return own or kernel_constant(kernels, name)
 
     places = (cost_options, roofline)
     with ExitStack() as stack:
@@ -208,13 +216,18 @@ def main() -> None:
     rows, fitted, apart = left_out()
     measured = np.array([r.measured_s for r in rows])
     groups = {"all": [True] * len(rows), "published": [r.weight > 1 for r in rows]}
-    groups |= {stack: [r.weight == 1 and r.options.stack == stack for r in rows] for stack in ("eager", "cuda-graphs")}
+    groups |= {
+        stack: [r.weight == 1 and r.options.stack == stack for r in rows]
+        for stack in ("eager", "cuda-graphs")
+    }
     groups |= {name: [r.network == name for r in rows] for name in sorted({r.network for r in rows})}
     for name, inside in groups.items():
         line = f"{name}: {sum(inside)} rows"
         for label, seconds in (("fitted", fitted), ("left out", apart)):
             error = np.abs(seconds / measured - 1)[inside]
-            low, high = (np.array(b)[inside] for b in zip(*(interval(s, "modelled") for s in seconds), strict=True))
+            low, high = (
+                np.array(b)[inside] for b in zip(*(interval(s, "modelled") for s in seconds), strict=True)
+            )
             covered = np.mean((low <= measured[inside]) & (measured[inside] <= high))
             line += f"; {label} {np.median(error):.1%}, interval {covered:.0%}"
         print(line)

@@ -163,7 +163,11 @@ class Device:
                 raise HardwareError(
                     f"Device {self.name!r}: precision {precision!r} is unknown; use {', '.join(PRECISIONS)}."
                 )
-        amounts: dict[str, float] = {"memory": self.memory_bytes, "bandwidth": self.bandwidth, "clock": self.clock}
+        amounts: dict[str, float] = {
+            "memory": self.memory_bytes,
+            "bandwidth": self.bandwidth,
+            "clock": self.clock,
+        }
         amounts.update({str(k): v for k, v in self.peaks.items()})
         for key in ("peer_bandwidth", "host_bandwidth", "compute_efficiency", "memory_efficiency"):
             if getattr(self, key) is not None:

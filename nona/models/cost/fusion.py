@@ -1,10 +1,10 @@
 """Which operators run as one kernel, and the bytes that a kernel moves.
 
 An operator of launch ``kernel`` starts a kernel. Element-wise operators, rearrangements and views join the
-kernel of the producer that ends last; without one they start their own (views: none). A software stack that
-does not fuse runs every operator but views on its own. Attention (a product, softmax, a product) is one kernel
-under every stack, and its scores never leave the chip (Dao et al. 2022): PyTorch, ONNX Runtime and TensorRT
-have had such a kernel since 2023.
+kernel of the producer that ends last; without one they start their own (views: none). A software stack
+that does not fuse runs every operator but views on its own. Attention (a product, softmax, a product) is one
+kernel under every stack, and its scores never leave the chip (Dao et al. 2022): PyTorch, ONNX Runtime and
+TensorRT have had such a kernel since 2023.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from nona.models.cost.operators import OperatorWork
 from nona.models.cost.options import KernelKind
 from nona.models.graph.model import ModelGraph
-
 
 _STRIDED = frozenset({"Transpose", "Slice", "Split", "Expand"})
 """What PyTorch does by other strides over the same memory."""
@@ -60,8 +59,9 @@ def fuse(
     ...     {n: Tensor(n, 1024.0, shape) for n in "xyz"},
     ... )
     >>> sizes = {n: 1024.0 for n in "xyz"}
-    >>> fuse(g, operator_work(g)[0], sizes)
-    (Kernel(members=(0, 1), launches=True, kind='other', outputs=(0,), weight_bytes=0.0, activation_bytes=2048.0),)
+    >>> (kernel,) = fuse(g, operator_work(g)[0], sizes)
+    >>> kernel.members, kernel.launches, kernel.traffic_bytes
+    ((0, 1), True, 2048.0)
     """
     roots, launching = _roots(graph, works, fuses)
     members: dict[int, list[int]] = {}
@@ -114,7 +114,7 @@ def _roots(graph: ModelGraph, works: Sequence[OperatorWork], fuses: bool) -> tup
 
 
 def _beside(graph: ModelGraph, works: Sequence[OperatorWork]) -> dict[int, int]:
-    """Products of one tensor with weights of their own, such as queries, keys and values → the first of them."""
+    """Products of one tensor with weights of their own, as queries, keys and values are → the first."""
     groups: dict[tuple[str, str], list[int]] = {}
     for i, (operator, work) in enumerate(zip(graph.operators, works, strict=True)):
         if operator.kind in ("MatMul", "Gemm") and work.work.macs and work.work.weight_bytes:
@@ -125,13 +125,14 @@ def _beside(graph: ModelGraph, works: Sequence[OperatorWork]) -> dict[int, int]:
 
 
 def _linear_biases(graph: ModelGraph, works: Sequence[OperatorWork]) -> dict[int, int]:
-    """The addition of a bias → the product before it: PyTorch calls one kernel for both."""
-    found = {}
+    """Map the addition of a bias to the product before it: PyTorch calls one kernel for both."""
+    found: dict[int, int] = {}
     for i, operator in enumerate(graph.operators):
         before = graph.dag.predecessors[i]
-        if operator.kind == "Add" and len(before) == 1 and graph.operators[before[0]].kind == "MatMul":
-            if works[before[0]].work.weight_bytes and any(n in graph.parameters for n in operator.inputs):
-                found |= {i: before[0], before[0]: before[0]}
+        if operator.kind != "Add" or len(before) != 1 or graph.operators[before[0]].kind != "MatMul":
+            continue
+        if works[before[0]].work.weight_bytes and any(n in graph.parameters for n in operator.inputs):
+            found |= {i: before[0], before[0]: before[0]}
     return found
 
 
@@ -156,7 +157,7 @@ def _attention(graph: ModelGraph, works: Sequence[OperatorWork]) -> dict[int, in
 
 
 def _between_products(graph: ModelGraph, works: Sequence[OperatorWork], first: int) -> set[int]:
-    """Operators from this product to the next, where a softmax and nothing but views and such lies between."""
+    """Operators from this product to the next, where a softmax and else only views and such lie between."""
     inside, front, last = {first}, [first], set[int]()
     while front:
         for after in graph.dag.successors[front.pop()]:

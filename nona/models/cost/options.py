@@ -16,7 +16,6 @@ from nona.cluster.hardware.table_file import shipped_table
 from nona.core.errors import CostError
 from nona.models.graph.model import Edge, ModelGraph, Tensor
 
-
 KernelKind = Literal["product", "convolution", "grouped", "attention", "other"]
 """What a kernel computes: a product of matrices, a convolution, one in groups, attention, or less."""
 Kernels = Literal["engine", "library"]
@@ -47,8 +46,8 @@ class Calibration:
     """Constants of the cost formula for one device under one stack.
 
     ``launch_s``, ``host_s``: what any kernel takes on the device, and the host needs to start it.
-    ``kernels``, ``scale``: whose kernels they are; a factor on their part of the peak, where the device's owner
-        has measured that of products.
+    ``kernels``, ``scale``: whose kernels they are; a factor on their part of the peak, where the device's
+        owner has measured that of products.
     ``memory_efficiency``: part of the bandwidth.
     """
 
@@ -60,7 +59,7 @@ class Calibration:
 
     def efficiency(self, kind: KernelKind, precision: Precision) -> float:
         """e_c: the part of the peak at ``precision`` that large kernels of a kind reach."""
-        name = "single" if precision in ("fp32", "fp64") and kind != "grouped" else kind
+        name: str = "single" if precision in ("fp32", "fp64") and kind != "grouped" else kind
         if name == "convolution" and precision == "fp16":
             name = "half_convolution"
         elif name == "other":

@@ -25,8 +25,8 @@ class KernelLoad:
     """What a kernel does.
 
     ``outputs``: numbers that it computes, infinite for one that fills any GPU. ``weights_stay``: whether
-    weights are in the cache still when the next query comes. ``runs``: kernels that it stands for: a library's
-    convolution in half precision changes the order of channels before and after.
+    weights are in the cache still when the next query comes. ``runs``: kernels that it stands for: a
+    library's convolution in half precision changes the order of channels before and after.
     """
 
     kind: KernelKind
@@ -43,10 +43,11 @@ class KernelLoad:
 class Roofline:
     """The formula with its constants, for one executor class under one software stack.
 
-    A kernel computes its outputs in tiles, one on each SM at a time, wave after wave; one that has fewer tiles
-    than there are SMs takes smaller ones, and fills the SMs in part. A MIG slice has its part of the SMs, the
-    bandwidth and the cache, and the same overhead; kernels on it run at f^α of the whole device's speed, f its
-    part of the SMs (``data/slices.csv``). Shares under MPS are taken as linear: 1/k of SMs and bandwidth.
+    A kernel computes its outputs in tiles, one on each SM at a time, wave after wave; one that has fewer
+    tiles than there are SMs takes smaller ones, and fills the SMs in part. A MIG slice has its part of the
+    SMs, the bandwidth and the cache, and the same overhead; kernels on it run at f^α of the whole device's
+    speed, f its part of the SMs (``data/slices.csv``). Shares under MPS are taken as linear: 1/k of SMs and
+    bandwidth.
 
     >>> from nona.cluster.hardware.executor import executor_class
     >>> whole = Roofline(executor_class("a100-40gb"), "tensorrt")
@@ -98,8 +99,8 @@ class Roofline:
         """max(F/(q·e_c·P), Q_m/(e_m·B), A/R): the time without overhead, seconds.
 
         Of A bytes of activations and W of weights, the working set, the part that the cache holds is not
-        fetched from memory: Q_m = W + A·(1 − C/(W + A)), without W where all weights of the network stay. R is
-        what the SMs take in, so many bytes each a cycle.
+        fetched from memory: Q_m = W + A·(1 − C/(W + A)), without W where all weights of the network stay. R
+        is what the SMs take in, so many bytes each a cycle.
         """
         executor = self.executor
         compute = load.flops / (self._filled(load.outputs) * self.speed(load.kind, load.precision))
@@ -107,7 +108,9 @@ class Roofline:
         held = min(1.0, self.cache_bytes / max(moved + load.weight_bytes, 1.0))
         memory = (weights + moved * (1 - held)) / self.bandwidth
         device = executor.device
-        rate = kernel_constant("any", "bytes_per_cycle") * device.clock * device.sms * executor.compute_fraction
+        rate = (
+            kernel_constant("any", "bytes_per_cycle") * device.clock * device.sms * executor.compute_fraction
+        )
         return max(compute, memory, moved / rate if rate > 0 else 0.0)
 
     def total_s(self, load: KernelLoad) -> float:

@@ -256,7 +256,7 @@ def test_mixtures_cost_less_than_sevenths_and_those_less_than_whole_gpus():
     cost = planner.question.cost
     assert cost(mixed) < cost(sevenths) < cost(whole)
     assert cost(mixed) < cost(l4s)
-    for few in (whole, l4s):  # overloaded, by their load alone
+    for few in (whole, Option((0, 0, 0, 6))):  # overloaded, by their load alone
         assert planner.bounds.excluded(few) is not None
     offers = planner.question.offers
     assert [bool(o.mig) for o in (offers[0], offers[2])] == [False, True]
