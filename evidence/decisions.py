@@ -220,7 +220,7 @@ SHORTEST_TAIL = 400  # jobs
 class Size:
     """Size of the simulation: ``jobs`` jobs in a run, or about ``events`` events; else as :class:`Effort`."""
 
-    events: int = 120_000
+    events: int = 40_000
     jobs: int | None = None
     replications: int = 5
     most: int = 10
