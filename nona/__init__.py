@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # as `typing` has it, whose import takes a while in which
 if TYPE_CHECKING:
     from pathlib import Path
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 PUBLIC = {
     "nona.core.errors": ("NonaError", "ScenarioError"),
