@@ -45,7 +45,8 @@ def inspect(arguments: InspectOptions) -> None:
     if not arguments.batches:
         emit(arguments, report, inspection_text)
         return
-    times = batched_times(prepared.batch_s[:, 0].sum(axis=1), sorted(set(arguments.batches)))
+    seconds = prepared.batch_s[:, 0].sum(axis=1)
+    times = batched_times(seconds, sorted(set(arguments.batches)), prepared.costed[0])
     note = law_note(prepared.graph, PER_QUERY)
     texts = inspection_text(report), BATCHES.fill(times.batches).text(), fit_text(times), note
     emit(arguments, report, lambda _: "\n".join(filter(None, texts)), times.to_json())

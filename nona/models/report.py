@@ -56,17 +56,37 @@ def inspection(costed: CostedGraph) -> models.Inspection:
     )
 
 
-def batched_times(seconds: Sequence[float], sizes: Sequence[int] = ()) -> models.BatchedTimes:
-    """Return the times of batches of ``sizes`` (powers of two) from those of 1, …, B queries."""
+def batched_times(
+    seconds: Sequence[float], sizes: Sequence[int] = (), one: CostedGraph | None = None
+) -> models.BatchedTimes:
+    """Return the times of batches of ``sizes`` (powers of two) from those of 1, …, B queries.
+
+    ``one``: the costs of one query, whose error batches share.
+    """
     chosen = sizes or batch_sizes(len(seconds))
     times = [float(seconds[size - 1]) for size in chosen]
     return models.BatchedTimes(
         batches=tuple(
-            models.BatchTime(batch=b, compute_s=s, queries_per_s=b / s if s > 0 else None)
+            models.BatchTime(
+                batch=b,
+                compute_s=s,
+                queries_per_s=b / s if s > 0 else None,
+                interval_s=_interval(one, s),
+            )
             for b, s in zip(chosen, times, strict=True)
         ),
         fit=fit_batches(chosen, times),
     )
+
+
+def _interval(one: CostedGraph | None, time_s: float) -> tuple[float, float] | None:
+    """Scale the interval of one query's time to that of a batch."""
+    if one is None or one.total_compute_s <= 0:
+        return None
+    low_s, high_s = total_interval(one)
+    if low_s == high_s:
+        return None
+    return low_s / one.total_compute_s * time_s, high_s / one.total_compute_s * time_s
 
 
 def provenance_shares(costed: CostedGraph) -> dict[str, float]:
@@ -235,12 +255,17 @@ def inspection_text(report: models.Inspection) -> str:
     return "\n".join(lines)
 
 
+def _interval_text(batch: models.BatchTime) -> str | None:
+    return None if batch.interval_s is None else " to ".join(map(format_time, batch.interval_s))
+
+
 BATCHES = Table[models.BatchTime](
     "",
     (
         Column("batch", lambda b: b.batch, COUNT),
         Column("time", lambda b: b.compute_s, TIME),
         Column("queries/s", lambda b: b.queries_per_s, NUMBER),
+        Column("90 % interval of the time", _interval_text, optional=True),
     ),
 )
 

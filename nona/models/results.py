@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from nona.core.document import Document, Figure, GivenTimes
+from nona.core.document import Document, Figure, GivenTimes, Optional
 
 
 class Inspection(Document):
@@ -47,11 +47,15 @@ class BatchFit(Document):
 
 
 class BatchTime(Document):
-    """The time of a batch of queries on one executor, and how many an executor serves a second with it."""
+    """The time of a batch of queries on one executor, and how many an executor serves a second with it.
+
+    ``interval_s``: holds the true time with a probability of 90 %; ``None`` where no time is modelled.
+    """
 
     batch: int
     compute_s: float
     queries_per_s: Figure
+    interval_s: tuple[float, float] | None = Optional
 
 
 class BatchedTimes(Document):

@@ -250,9 +250,15 @@ def test_inspect_prints_the_times_of_batches_and_the_line_through_them(capsys):
     assert [b["batch"] for b in report["batches"]] == [1, 3, 4]
     assert [b["compute_s"] for b in report["batches"]] == pytest.approx(times)
     assert [b["queries_per_s"] for b in report["batches"]] == pytest.approx([1, 3, 4] / times)
+    low_s, high_s = report["total_compute_interval_s"]
+    assert report["batches"][0]["interval_s"] == pytest.approx((low_s, high_s))
+    assert [b["interval_s"][1] / b["compute_s"] for b in report["batches"]] == pytest.approx(
+        [high_s / report["total_compute_s"]] * 3
+    )
     slope, fixed = np.polyfit((1, 3, 4), times, 1)
     assert (report["fit"]["per_query_s"], report["fit"]["fixed_s"]) == pytest.approx((slope, fixed))
     assert main(["inspect", "rag_pipeline", "--batches", "1,8"]) == 0
     text = capsys.readouterr().out
     assert "8      1.27 s" in text
+    assert "interval" not in text  # all times are given
     assert "1 − p + p·b times as long, p = 45 %" in text
