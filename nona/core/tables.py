@@ -64,20 +64,22 @@ def percent_text(share: float | None) -> str:
 def kept_text(share: float | None, goal: float = 1.0) -> str:
     """Return a share of jobs within their bounds in per cent, as all pages and reports show it.
 
-    It is rounded down to three digits, so that it is never lifted up to a goal that it misses; near 100 %,
-    and beside a ``goal`` of more digits, it has as many as show on which side it is.
+    It is rounded down to three digits, so that it is never lifted up to a goal that it misses; near 100 %
+    it has up to four decimals, and beside a ``goal`` of more digits as many as show on which side it is.
 
     >>> kept_text(0.991423), kept_text(0.98964), kept_text(0.9997), kept_text(1e-103), kept_text(None)
     ('99.1 %', '98.9 %', '99.97 %', '0 %', '–')
     >>> kept_text(0.950098, 0.95), kept_text(0.94997, 0.95), kept_text(0.98772, 0.9875)
     ('95 %', '94.9 %', '98.77 %')
+    >>> kept_text(0.99999999998), kept_text(0.9999995, 0.999999)
+    ('99.9999 %', '99.9999 %')
     """
     if share is None:
         return "–"
     value, asked = round(100 * share, 9), round(100 * goal, 9)
     decimals = 1 if value >= 10 else 2 if value >= 1 else 3
     if 0 < 100 - value < 0.1:
-        decimals = math.ceil(-math.log10(100 - value) - 1e-9)
+        decimals = min(math.ceil(-math.log10(100 - value) - 1e-9), 4)
     while (shown := math.floor(value * 10**decimals + 1e-6) / 10**decimals) < asked <= value:
         decimals += 1
     return f"{shown:.12g} %"

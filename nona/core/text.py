@@ -47,8 +47,8 @@ class Finding:
     def text(self) -> str:
         """All of it in one paragraph.
 
-        >>> Finding("a is shortest", "± 1 ms", "15 ms").text, Finding("Buy one.", "Two cost more.").text
-        ('a is shortest: 15 ms ± 1 ms.', 'Buy one. Two cost more.')
+        >>> Finding("a is fastest", "± 1 ms", "15 ms").text, Finding("Buy one.", "Two cost more.").text
+        ('a is fastest: 15 ms ± 1 ms.', 'Buy one. Two cost more.')
         """
         if self.sentences:
             return " ".join(filter(None, (self.lead, self.beside)))

@@ -76,6 +76,8 @@ def test_a_wrong_answer_is_said_and_the_question_stays():
     at = go(at, "imported")
     at.text_input(key="imported-answer-look.rate").input("many").run()
     assert "is not a rate" in said(at.error)
+    assert "--set" not in said(at.error)
+    assert "Mean rate of look" in said(at.error).capitalize()
     assert [f for f in state_of(at).choices.get(WhatRuns).imported.facts.asked if f.key == "look.rate"]
 
 
@@ -100,3 +102,30 @@ def test_an_answer_can_be_changed():
     assert state_of(at).choices.get(WhatRuns).imported.data["workload"][0]["rate"] == "60/s"
     at.text_input(key="imported-given-look.rate").input("").run()
     assert "imported-answer-look.rate" in [field.key for field in at.text_input]
+
+
+LOAD_TEST = b"""Concurrency,Inferences/Second,Client Send,Server Queue,Server Compute Infer,p50 latency
+1,100,30,20,7000,9000
+"""
+
+
+def test_what_is_likely_is_taken_at_once_and_only_that():
+    at = go(new_session(), "imported")
+    files = (("models.zip", repository()), ("nodes.json", NODES), ("look.csv", LOAD_TEST))
+    take_what_runs(state_of(at), [file for name, data in files for file in what_runs(name, data)])
+    at = go(at, "imported")
+
+    def asked():
+        return state_of(at).choices.get(WhatRuns).imported.facts.asked
+
+    likely = {fact.key: fact.value for fact in asked() if fact.value}
+    others = {fact.key for fact in asked() if not fact.value}
+    assert likely
+    assert {"look.rate", "look.slo"} <= others
+    for key, value in likely.items():
+        field = at.text_input(key=f"imported-answer-{key}")
+        assert (field.value, field.placeholder) == ("", f"likely {value}"), "it is no answer yet"
+    at.button(key="imported-likely").click().run()
+    assert state_of(at).choices.get(WhatRuns).answers == likely
+    assert {fact.key for fact in asked()} <= others
+    assert "imported-likely" not in [button.key for button in at.button]

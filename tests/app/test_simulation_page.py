@@ -50,7 +50,7 @@ def test_the_finding_the_tiles_and_the_table_are_those_of_the_report(open_page):
     told = findings.headline(found, data.differences, data.off)
     assert told.lead in lines(at.subheader)
     assert f"{told.beside}." in lines(at.markdown)
-    assert told.text.startswith("nona is shortest: 14 ms ± 0 ms simulated (95 %)")
+    assert told.text.startswith("nona is fastest: 14 ms ± 0 ms simulated (95 %)")
     assert app.metrics(at) == {"Mean JCT": "14 ms"}  # one number stands out, and it stands once
     drawn = app.sent(at, "titles")
     for name, line in data.live.to_json()["series"].items():

@@ -15,10 +15,10 @@ from nona.app.tasks import context as placing
 from nona.app.tasks import simulation as tasks_simulation
 from nona.app.tasks import training as tasks
 from nona.app.tasks.context import JobContext, PlacingReporter
-from nona.app.tasks.planning import place_scenario
+from nona.app.tasks.planning import LAYOUTS, place_scenario
 from nona.app.tasks.simulation import simulate_scenario
 from nona.app.widgets.components import HEIGHT, WIDTH
-from nona.queries.placement.results import SearchProgress
+from nona.queries.placement.results import SearchProgress, SolvedPlacement
 from nona.queries.report.report import SimulatedRun
 from nona.queries.simulation.run import Cancelled
 from nona.queries.workflows.placing import PlacingProgress
@@ -267,3 +267,24 @@ def test_the_number_of_candidates_goes_on_while_the_best_stays(tmp_path):
     for search in live:
         names = [step.origin for step in search.steps]
         assert len(set(names)) == len(names), "a candidate has one name"
+
+
+def test_while_layouts_are_compared_the_picture_of_the_search_stays_and_its_end_is_kept(tmp_path):
+    told = []
+    solved = place_scenario(
+        {
+            "scenario": changed("documents_as_deployed", simulation={"jobs": 200}).model_dump(mode="json"),
+            "uploads": str(tmp_path),
+        },
+        JobContext(told.append),
+    )
+    assert solved.nona.layouts is not None
+    job = AppJob("1", "place", "", tmp_path, status="running", started=time.monotonic())
+    seen = 0
+    for message in told:
+        job.take_in({"id": "1", **message})
+        if job.live:
+            SearchProgress.from_json(job.live)  # as the page reads it
+        seen += message.get("text") == LAYOUTS
+    assert seen
+    assert SolvedPlacement.from_json(job.best).nona.simulated == solved.nona.simulated

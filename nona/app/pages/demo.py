@@ -23,10 +23,10 @@ from nona.app.store.contents import scenario_of
 from nona.app.widgets.components import COMPONENTS
 from nona.app.widgets.fields import button, plain
 from nona.language.report.tables import pace_finding
-from nona.planning.report_plan import answer_text, outcome_finding
+from nona.planning.report_plan import answer_text, cliff_finding, outcome_finding
 from nona.planning.results import PlanOutcome
 from nona.queries.placement.results import PlacementOutcome
-from nona.queries.report.findings import headline
+from nona.queries.report.findings import headline, parts_finding
 from nona.queries.report.placement.comparison import order_finding
 from nona.queries.report.placement.layouts import layout_finding
 from nona.queries.sweeps.findings import stability_finding
@@ -240,6 +240,8 @@ def _plan(outcome: PlanOutcome, tab: str) -> str:
         return " ".join(f"Without {f.lost}: {f.verdict}." for f in outcome.report.failures)
     if tab == "Costs":
         return f"{answer_text(outcome.report.answer, outcome.report.currency)}."
+    if tab == "More traffic" and outcome.report.group is not None:  # counted servers: it is not in the lead
+        return f"{finding.lead} {cliff_finding(outcome.report)}"
     return finding.beside if tab == "Evidence" else finding.lead
 
 
@@ -251,7 +253,11 @@ def _placed(placement: PlacementOutcome) -> str:
 # Of the result of each kind of job, on a tab.
 FINDINGS: Mapping[str, Callable[[Any, str], str]] = {
     "place": lambda placement, tab: _placed(placement),
-    "simulate": lambda run, tab: headline(run.report.schedulers, run.differences, run.off).text,
+    "simulate": lambda run, tab: (
+        parts_finding(run.report.schedulers)
+        if tab == "Where time goes"
+        else headline(run.report.schedulers, run.differences, run.off).text
+    ),
     "language": lambda run, tab: pace_finding(run.report),
     "sweep": lambda outcome, tab: stability_finding(outcome),
     "plan": _plan,

@@ -123,13 +123,14 @@ DEPLOYED_STORY = DemoQuestion(
         DemoStep(
             PLACEMENT,
             "Which stages should share a GPU? Every layout of the stages is simulated with the same "
-            "documents, and one click makes it the scenario.",
+            "documents. On your own scenario one click takes a layout over.",
             run="place",
         ),
         DemoStep(
             PLAN,
-            "Twice the traffic: how many servers keep the target, and when do they break? “Take away”, at "
-            "the answer, has the files that deploy it and the load test that could refute it.",
+            "Twice the traffic: how many servers keep the target, and when do they break? On your own "
+            "scenario, “Take away” writes the files that deploy the answer and the load test that could "
+            "refute it.",
             MappingProxyType({"workload[0].rate": 120.0}),
             (("plan-tabs", "More traffic"),),
             "plan",

@@ -5,13 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from nona.app.layout.open_files import file_field
-from nona.app.session.imported import WhatRuns, answer, forget, make_scenario, take_sample
+from nona.app.session.imported import (
+    WhatRuns,
+    answer,
+    forget,
+    make_scenario,
+    take_sample,
+    take_suggestions,
+)
 from nona.app.session.state import AppState
-from nona.app.widgets.fields import button, plain, show_error
+from nona.app.widgets.fields import button, label_text, plain, show_error
 from nona.app.widgets.results import table
 from nona.core.tables import Column, Table
 from nona.core.text import count_text
-from nona.deployment.facts import Fact
+from nona.deployment.facts import GIVEN, Fact
 
 FACTS = Table[tuple[str, Fact]](
     "",
@@ -19,9 +26,16 @@ FACTS = Table[tuple[str, Fact]](
         Column("", lambda row: row[0]),
         Column("what", lambda row: row[1].what),
         Column("value", lambda row: row[1].value or ""),
-        Column("from", lambda row: row[1].place),
+        Column("from", lambda row: _from(row[1])),
     ),
 )
+
+
+def _from(fact: Fact) -> str:
+    """Return where a fact comes from; who answers on this page has no command line to look for."""
+    return "your answer" if fact.place.startswith(GIVEN) else fact.place
+
+
 _READ = """
 | file | what is read from it |
 |---|---|
@@ -54,6 +68,16 @@ def imported_page(state: AppState) -> None:
     facts = runs.imported.facts
     if facts.asked:
         st.subheader(f"{count_text(len(facts.asked), 'question')} left open")
+        st.caption(
+            "Answer each, then make it the scenario. Where a label says none, the word none is an answer. "
+            "Other questions may go away with an answer."
+        )
+        likely = sum(bool(fact.value) for fact in facts.asked)
+        if likely:
+            button(
+                f"Take what is likely ({likely})", "imported-likely", take_suggestions, state, icon="done_all",
+                hint="Answers the questions whose fields name a likely value. Each answer can be changed.",
+            )  # fmt: skip
         _questions(state, facts.asked)
     if runs.answers:
         with st.expander("Answered", icon=":material/edit:"):
@@ -71,14 +95,14 @@ def imported_page(state: AppState) -> None:
 
 
 def _questions(state: AppState, asked: tuple[Fact, ...]) -> None:
-    """Draw a field for each question, with what is likely in it."""
+    """Draw a field for each question, empty, with what is likely named in it."""
     with st.grid(2, min_column_width=320):
         for fact in asked:
             key = f"imported-answer-{fact.key}"
             st.text_input(
-                plain(f"{fact.what[:1].upper()}{fact.what[1:]}"),
+                label_text(f"{fact.what[:1].upper()}{fact.what[1:]}"),
                 key=key,
-                placeholder=fact.value or "",
+                placeholder=f"likely {fact.value}" if fact.value else "",
                 help=plain(f"{fact.place}; on the command line --set {fact.key}=…"),
                 on_change=_answered,
                 args=(state, fact.key, key),
@@ -91,7 +115,7 @@ def _answers(state: AppState, runs: WhatRuns) -> None:
         for given, text in runs.answers.items():
             key = f"imported-given-{given}"
             st.text_input(
-                plain(given), text, key=key, on_change=_answered, args=(state, given, key),
+                label_text(given), text, key=key, on_change=_answered, args=(state, given, key),
                 help="Empty it to be asked again.",
             )  # fmt: skip
 

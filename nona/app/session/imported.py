@@ -11,6 +11,7 @@ from nona.app.session.page_list import page_file
 from nona.app.session.state import AppState
 from nona.core.errors import NonaError
 from nona.core.foreign import is_zip
+from nona.deployment.facts import GIVEN, Fact
 from nona.deployment.files import GivenFile, file_of, given_files, unpacked
 from nona.deployment.importing import Imported, import_files
 from nona.deployment.kinds import recognize
@@ -88,9 +89,29 @@ def answer(state: AppState, key: str, text: str) -> None:
     try:
         imported = import_files(runs.files, answers)
     except NonaError as error:
-        state.choices.keep(replace(runs, problem=str(error)))
+        state.choices.keep(replace(runs, problem=_refusal(runs, key, str(error))))
         return
     state.choices.keep(WhatRuns(runs.files, answers, imported))
+
+
+def _refusal(runs: WhatRuns, key: str, problem: str) -> str:
+    """Return why an answer was refused, after the question and not after its option of a command."""
+    asked = () if runs.imported is None else runs.imported.facts.asked
+    question = next((fact.what for fact in asked if fact.key == key), key)
+    option = f"{GIVEN} {key}: "
+    return f"{question}: {problem[len(option) :]}" if problem.startswith(option) else problem
+
+
+def take_suggestions(state: AppState) -> None:
+    """Answer every question that has a likely answer with it; an answer may take other questions away."""
+    for fact in _asked(state):
+        if fact.value and fact.key in {still.key for still in _asked(state)}:
+            answer(state, fact.key, fact.value)
+
+
+def _asked(state: AppState) -> tuple[Fact, ...]:
+    imported = state.choices.get(WhatRuns).imported
+    return () if imported is None else imported.facts.asked
 
 
 def forget(state: AppState) -> None:

@@ -78,9 +78,10 @@ def place_scenario(spec: Mapping[str, Any], context: job_context.JobContext) -> 
     )
     context.emit({"fraction": COMPARE, "text": "Comparing with local and spread"})
     solved = search.outcome(placement, was_solved)
+    context.emit({"best": solved.to_json()})
 
     def compared(done: float) -> None:
-        context.report_progress(COMPARE + (1 - COMPARE) * done, LAYOUTS, lambda: solved, keeps=True)
+        context.report_progress(COMPARE + (1 - COMPARE) * done, LAYOUTS)
 
     layouts = compare_stage_layouts(prepared, job_context.sources_of(spec), context.cache, compared)
     if layouts is None:

@@ -41,7 +41,7 @@ def slow_text() -> str:
     if is_ready():
         return ""
     family, seconds = compiling() or ("", 0.0)
-    so_far = f": {duration(max(1.0, seconds))} so far" if family == "queries" else ""
+    so_far = f", begun {duration(max(1.0, seconds))} ago" if family == "queries" else ""
     return f"; slow, while the fast engine is compiled for this machine, once{so_far}"
 
 

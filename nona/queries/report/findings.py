@@ -13,6 +13,7 @@ from nona.core.text import Finding, join_words, not_clear, verb
 from nona.core.units import format_time
 from nona.queries.chart_data import LiveRun
 from nona.queries.report.live import comparable
+from nona.queries.report.tables import PARTS
 from nona.queries.report.times_off import off_text
 from nona.queries.results import Differences, Resources, Schedulers
 
@@ -109,7 +110,7 @@ def headline(
     elif level:
         lead = f"{best} is lowest{not_clear(level)}"
     else:
-        lead = f"Mean JCT of {best}" if alone and not over else f"{best} is shortest"
+        lead = f"Mean JCT of {best}" if alone and not over else f"{best} is fastest"
         lead += " by paired differences" if _overlaps(best, schedulers) else ""
     beside = (
         _sure_text(schedulers[best].jct_s, off.get(best)),
@@ -118,6 +119,21 @@ def headline(
     )
     mean = format_time(schedulers[best].jct_s.mean or 0.0)
     return Finding(lead, "; ".join(filter(None, beside)), mean, "Mean JCT", JCT_HINT)
+
+
+def parts_finding(schedulers: Schedulers) -> str:
+    """State where the time of a query goes under the scheduler with the lowest mean; empty if none has one.
+
+    Parts below a hundredth of the mean are left out.
+    """
+    best = shortest(schedulers)
+    if best is None:
+        return ""
+    mean = schedulers[best].jct_s.mean or 0.0
+    parts = {PARTS[name]: part or 0.0 for name, part in schedulers[best].parts_s.by_name().items()}
+    seen = sorted((name for name in parts if parts[name] >= 0.01 * mean > 0), key=parts.__getitem__)
+    told = join_words([f"{name} {format_time(parts[name])}" for name in reversed(seen)])
+    return f"Under {best} a query takes {format_time(mean)}{told and ': '}{told}."
 
 
 def _overlaps(best: str, schedulers: Schedulers) -> bool:
@@ -183,7 +199,7 @@ def live_headline(live: LiveRun) -> Finding:
         lead = f"Mean JCT of {order[0]} so far"
     else:
         of = "" if len(order) == len(live.schedulers) else f" of {len(order)} of {len(live.schedulers)}"
-        lead = f"So far {join_words(first)} {'is shortest' if len(first) == 1 else 'are level'}{of}"
+        lead = f"So far {join_words(first)} {'is fastest' if len(first) == 1 else 'are level'}{of}"
     rest = [f"{n} is at {format_time(means[n])}" for n in order[len(first) :][:2]]
     return Finding(lead, ", ".join(rest), least, "Mean JCT", JCT_HINT)
 

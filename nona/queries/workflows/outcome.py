@@ -74,7 +74,7 @@ def cautions_of(prepared: PreparedSystem) -> tuple[str, ...]:
     cautions = (get_scheduler(s.name).cautions for s in prepared.scenario.schedulers)
     lines = [line for of in cautions if of is not None for line in of(prepared.system)]
     if prepared.left_out:
-        lines.append(f"Left out: {picks_in_vain(prepared.left_out)}.")
+        lines.append(f"Left out: {picks_in_vain(prepared.left_out)}")
     return tuple(lines)
 
 

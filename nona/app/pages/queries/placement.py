@@ -327,6 +327,8 @@ def engines_section(state: AppState) -> None:
     own = own_rate(prepared, group)
     alt = f"Time per output token over the rate; this scenario has {format_number(own)}/s. {finding}"
     picture(sizes_figure(curves, own), "engine-sizes-chart", alt)
+    if state.scenario.cluster.servers[group].gpus < WORTH:
+        st.caption("A server of this group has one GPU. The chart takes two, with the requests of two.")
     errors = {curve.gpus: curve.error for curve in curves if curve.error}
     if errors:
         worst = share_text(max(errors.values()))

@@ -329,7 +329,7 @@ def _answer(state: AppState, was_busy: bool) -> None:
     if first is not None:
         text = f"{progress_text(first)}."
     elif shown is None:
-        text = "Simulating all schedulers."
+        text = "The first figures are being simulated, under all schedulers."
     else:
         text = _status(shown, old, before is None and len(questions) > 1)
     st.caption(plain(text))
