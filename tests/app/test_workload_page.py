@@ -15,7 +15,9 @@ from nona.app.pages.scenario.workload_facts import (
     sample_of,
     shares_picture,
 )
+from nona.app.session.opening import open_shipped_scenario
 from nona.core.tables import share_text
+from nona.core.units import format_number
 from nona.models.report import batched_times, fit_text
 from nona.queries.placement.capacity import executor_utilization
 from nona.queries.report.full_batches import gain_text
@@ -77,6 +79,19 @@ def test_a_row_is_batched_as_it_says_or_as_all_rows_and_its_fold_shows_the_times
     named(at.number_input, "Largest batch").set_value(1).run()
     assert state.scenario.batching_of(state.scenario.workload[1]) is None
     assert said(at.caption).count("s(b) ≈") == 1
+
+
+def test_the_load_of_stages_is_that_of_their_own_full_batches_without_the_hosts(open_page):
+    at = open_page("scenario")
+    state = state_of(at)
+    open_shipped_scenario(state, "documents_as_deployed", {})
+    at.run()
+    system = prepare(state.scenario, state.uploads.sources).system
+    load = offered(state)
+    assert load.even == load.best == pytest.approx(max(executor_utilization(system)[1]))
+    assert load.even < 60 * system.queries[0].tasks.compute_s.min(axis=0).sum() / 2, "less than one by one"
+    told = " ".join(words(at))
+    assert f"In full batches the mix would need {format_number(100 * load.even)} % of the executors" in told
 
 
 def test_an_slo_that_cannot_be_met_and_overload_are_told_plainly(open_page):

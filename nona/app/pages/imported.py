@@ -75,7 +75,8 @@ def imported_page(state: AppState) -> None:
         likely = sum(bool(fact.value) for fact in facts.asked)
         if likely:
             button(
-                f"Take what is likely ({likely})", "imported-likely", take_suggestions, state, icon="done_all",
+                f"Take what is likely ({likely})", "imported-likely", take_suggestions, state,
+                icon="done_all",
                 hint="Answers the questions whose fields name a likely value. Each answer can be changed.",
             )  # fmt: skip
         _questions(state, facts.asked)

@@ -32,6 +32,8 @@ class OfferedLoad:
     shares: tuple[float, ...]
     busy: float | None = None
     """With batches that begin at once: about how busy an executor of ``kind`` is, drawn alike."""
+    batches: bool = False
+    """Whether executors take tasks in batches: the load is that of full ones."""
 
     @property
     def text(self) -> str:
@@ -99,13 +101,18 @@ def busy_in_batches(rates: Sequence[float], step_s: Sequence[Floats], steps: int
 
 
 def load_text(
-    what: str, background: float, least: float, most: float | None = None, busy: float | None = None
+    what: str,
+    background: float,
+    least: float,
+    most: float | None = None,
+    busy: float | None = None,
+    batches: bool = False,
 ) -> str:
     """Return a sentence on the utilisation of a resource and the rates that would saturate it.
 
     The queries take ``least`` of it at best, and ``most`` where executors are drawn alike. ``busy``: with
-    batches, in which the queries need that, the share of the time in which they work now. What they take of
-    the link is that of the last placement.
+    batches, in which the queries need that, the share of the time in which they work now; ``batches``: so it
+    is, but that share is not known. What they take of the link is that of the last placement.
 
     >>> load_text("executors", 0.2, 0.4)
     'The mix and the background fill 60 % of the executors; 2 times the rate saturates them.'
@@ -118,6 +125,8 @@ def load_text(
     >>> load_text("executors", 0.0, 0.237, busy=0.695)
     'In full batches the mix would need 23.7 % of the executors, which are busy about 70 % of the time now, \
 in smaller ones; 4.22 times the rate saturates them.'
+    >>> load_text("executors", 0.0, 0.371, batches=True)
+    'In full batches the mix would need 37.1 % of the executors; 2.7 times the rate saturates them.'
     """
     pronoun, several = "it" if what == "link" else "them", most is not None and most > 1.005 * least
     factors = [(1 - background) / q if q > 0 else math.inf for q in (least, least if most is None else most)]
@@ -130,10 +139,12 @@ in smaller ones; 4.22 times the rate saturates them.'
     if background + least >= 1:
         state = "it is overloaded" if what == "link" else "they are overloaded"
         return f"{who} ask{s} for {_percent(background + least)} of the {what}: {state}; {tail}."
-    if busy is not None:
+    if busy is not None or batches:
         need = _percent(background + least)
-        now = f"busy about {format_number(100 * min(busy, 1.0), 2)} % of the time now, in smaller ones"
         need = f"In full batches {who[0].lower()}{who[1:]} would need {need} of the {what}"
+        if busy is None:
+            return f"{need}; {tail}."
+        now = f"busy about {format_number(100 * min(busy, 1.0), 2)} % of the time now, in smaller ones"
         return f"{need}, which are {now}; {tail}."
     blind = ""
     if most is not None and several:

@@ -210,6 +210,7 @@ def load_gauges(state: AppState, load: OfferedLoad | None) -> None:
                 load.even if load else None,
                 bad,
                 load.busy if load else None,
+                load is not None and load.batches,
             ),
             workload_facts.gauge("Link", "link", background.network.utilization, own, otherwise=wait),
         ),

@@ -37,7 +37,7 @@ from nona.queries.workflows.pools import estimated_rate
 from nona.queries.workflows.rows import held_bytes
 from nona.scenario.arrivals import Arrivals, effective_rate
 from nona.scenario.lookup import Sources
-from nona.scenario.rows import BatchingSpec
+from nona.scenario.rows import BatchingSpec, StageSpec
 from nona.scenario.schema import GivenSpec
 from nona.scenario.traces import BY_HEADER, Clock, ReadTrace, Where, read_trace, row_arrivals, trace_columns
 
@@ -50,7 +50,8 @@ class RowCost:
 
     ``total_s``: all its operators one after the other; ``critical_s``: the longest chain, which no
     placement goes below; ``weight_bytes``: its weights, once; ``activation_bytes``: what it needs beside;
-    ``batch_s`` (B,): seconds of 1, …, B queries that run as one; ``provenance``: share of the time by
+    ``batch_s`` (B,): seconds of 1, …, B queries that run as one, ``stage_s`` those of each task of a row
+    with stages; ``provenance``: share of the time by
     where it comes from; ``given``: the hardware for which its file states times; ``uncounted`` of
     ``with_work`` operators have neither known work nor a time.
     """
@@ -60,6 +61,7 @@ class RowCost:
     weight_bytes: float
     activation_bytes: float
     batch_s: Floats
+    stage_s: Mapping[str, Floats]
     provenance: Mapping[str, float]
     given: GivenTimes
     uncounted: int = 0
@@ -79,24 +81,31 @@ def row_cost(state: AppState, index: int, executor: str) -> RowCost:
     options = CostOptions(cost.stack, cost.precision, row.batch, per_query=per_query)
     own, given = json.dumps(state.scenario.cluster.devices, sort_keys=True), spec.model_dump_json()
     digest, measured = load_measured(state) or ("", None)
+    staged = bool(row.stages)
 
     def make() -> tuple[RowCost, ModelGraph]:
         """Return the cost; with it the graph, so that no other one can have its ``id`` while this is kept."""
         devices = user_devices(json.loads(own))
         timed, kind = with_given(graph, spec.device, spec.factors, devices), executor_class(executor, devices)
-        return _cost(timed, cost_batches(timed, kind, options, largest, measured, devices), options), graph
+        batches = cost_batches(timed, kind, options, largest, measured, devices)
+        return _cost(timed, batches, options, staged), graph
 
-    return kept(("cost", id(graph), executor, own, options, largest, digest, given), make)[0]
+    return kept(("cost", id(graph), executor, own, options, largest, digest, given, staged), make)[0]
 
 
-def _cost(graph: ModelGraph, batches: Mapping[int, CostedGraph], options: CostOptions) -> RowCost:
-    costed = batches[1]
+def _cost(
+    graph: ModelGraph, batches: Mapping[int, CostedGraph], options: CostOptions, staged: bool
+) -> RowCost:
+    costed, sizes = batches[1], tuple(batches)
+    tasks = [operator.id for operator in costed.graph.operators] if staged else []
+    each_s = zip(*(c.compute_s for c in batches.values()), strict=True)
     return RowCost(
         costed.total_compute_s,
         costed.critical_path_s,
         resident_bytes(graph, options),
         activation_bytes(costed, scaled_edges(graph, options)),
-        at_every_batch(tuple(batches), [c.total_compute_s for c in batches.values()]),
+        at_every_batch(sizes, [c.total_compute_s for c in batches.values()]),
+        {task: at_every_batch(sizes, own_s) for task, own_s in zip(tasks, each_s, strict=False)},
         provenance_shares(costed),
         given_times(costed),
         costed.uncounted,
@@ -230,10 +239,19 @@ def offered(state: AppState) -> workloads.OfferedLoad | None:
     fits = np.array([[held_bytes(spec, c) for c in row] for spec, row in pairs]) <= room
     if not fits.any(axis=1).all():
         return None
-    seconds = np.array([[share_of(spec, c) for c in row] for spec, row in pairs])
+    seconds = np.array(
+        [
+            [share_of(spec, row.stages, c) for c in own]
+            for row, (spec, own) in zip(scenario.workload, pairs, strict=True)
+        ]
+    )
     load = workloads.offered_load(
         rates, seconds, {name: counts[name] for name in cluster.classes}, fits, background
     )
+    staged = [stage.batching for row in scenario.workload for stage in row.stages.values()]
+    load = replace(load, batches=any(spec is not None and spec.max_batch > 1 for spec in batching + staged))
+    if any(row.stages for row in scenario.workload):
+        return load
     if not all(spec is None or spec.starts == "greedy" for spec in batching) or not any(batching):
         return load
     k = list(cluster.classes).index(load.kind)
@@ -245,9 +263,18 @@ def offered(state: AppState) -> workloads.OfferedLoad | None:
     return replace(load, busy=background + workloads.busy_in_batches(here, steps))
 
 
-def share_of(spec: BatchingSpec | None, cost: RowCost) -> float:
-    """Seconds that a query takes of an executor whose batches are full."""
-    return cost.total_s if spec is None else float(filled(spec, cost)[-1]) / spec.max_batch
+def share_of(spec: BatchingSpec | None, stages: Mapping[str, StageSpec], cost: RowCost) -> float:
+    """Seconds that a query takes of an executor whose batches are full; stages of the host take none."""
+    if not stages:
+        return cost.total_s if spec is None else float(filled(spec, cost)[-1]) / spec.max_batch
+    total_s = 0.0
+    for task, seconds in cost.stage_s.items():
+        stage = stages.get(task, StageSpec())
+        if stage.cpu is None:
+            own = stage.batching or spec
+            most = 1 if own is None else own.max_batch
+            total_s += float(padded(seconds, own.allowed if own else (), most)[-1]) / most
+    return total_s
 
 
 def filled(spec: BatchingSpec, cost: RowCost) -> Floats:
@@ -344,6 +371,7 @@ def gauge(
     most: float | None = None,
     otherwise: str = "",
     busy: float | None = None,
+    batches: bool = False,
 ) -> Node:
     """Return a bar with background and queries, the point of overload marked.
 
@@ -354,7 +382,7 @@ def gauge(
     own = queries or 0.0
     upto = own if most is None else max(most, own)
     scale = max(1.25, (background + upto) * 1.05)
-    text = otherwise if queries is None else workloads.load_text(what, background, own, most, busy)
+    text = otherwise if queries is None else workloads.load_text(what, background, own, most, busy, batches)
     over = " over" if background + own >= 1 else ""
     return el(
         "div",
