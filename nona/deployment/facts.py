@@ -21,6 +21,14 @@ ASKED = "asked: "
 """Begins what stands in a scenario for a value that is asked, before its key."""
 
 
+class UnaskedError(DeploymentError):
+    """An answer, under its ``key``, to a question that is not asked."""
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
 class Fact(Document):
     """One thing that a file says.
 
@@ -141,15 +149,16 @@ class Ledger:
     def facts(self) -> Facts:
         """Return all facts; rates are asked first, as a row that is left out asks nothing else.
 
-        Raises ``DeploymentError`` for an answer to a question that is not asked.
+        Raises ``UnaskedError`` for an answer to a question that is not asked.
         """
         known = sorted(self._keys)
         for key in self.answers:
             if key not in self._keys:
-                raise DeploymentError(
+                raise UnaskedError(
                     f"--set {key[:80]}: nothing is asked by this name; {suggestion(key, known)}."
                     if known
-                    else f"--set {key[:80]}: nothing is asked; leave it out."
+                    else f"--set {key[:80]}: nothing is asked; leave it out.",
+                    key,
                 )
         return Facts(
             read=tuple(self._read),

@@ -129,3 +129,18 @@ def test_what_is_likely_is_taken_at_once_and_only_that():
     assert state_of(at).choices.get(WhatRuns).answers == likely
     assert {fact.key for fact in asked()} <= others
     assert "imported-likely" not in [button.key for button in at.button]
+
+
+def test_an_answer_may_take_away_questions_that_were_answered():
+    """Whoever leaves a model out after its time was given is not held to that time."""
+    at = go(new_session(), "imported")
+    take_what_runs(state_of(at), [*what_runs("models.zip", repository()), *what_runs("nodes.json", NODES)])
+    at = go(at, "imported")
+    at.text_input(key="imported-answer-look.time").input("4 ms").run()
+    at.text_input(key="imported-answer-look.rate").input("none").run()
+    assert not at.error
+    assert state_of(at).choices.get(WhatRuns).answers == {"look.rate": "none"}
+    at.text_input(key="imported-given-look.rate").input("").run()
+    assert {"look.rate", "look.time"} <= {
+        f.key for f in state_of(at).choices.get(WhatRuns).imported.facts.asked
+    }

@@ -11,7 +11,7 @@ from nona.app.session.page_list import page_file
 from nona.app.session.state import AppState
 from nona.core.errors import NonaError
 from nona.core.foreign import is_zip
-from nona.deployment.facts import GIVEN, Fact
+from nona.deployment.facts import GIVEN, Fact, UnaskedError
 from nona.deployment.files import GivenFile, file_of, given_files, unpacked
 from nona.deployment.importing import Imported, import_files
 from nona.deployment.kinds import recognize
@@ -65,8 +65,8 @@ def take_what_runs(state: AppState, files: Sequence[GivenFile]) -> None:
     runs = state.choices.get(WhatRuns)
     names = {file.name for file in files}
     whole = (*(f for f in runs.files if f.name not in names), *files)
-    imported = import_files(whole, runs.answers)
-    state.choices.keep(replace(runs, files=whole, imported=imported, problem=""))
+    answers, imported = _read(whole, runs.answers)
+    state.choices.keep(WhatRuns(whole, answers, imported))
     state.go_to = page_file("imported")
 
 
@@ -87,11 +87,21 @@ def answer(state: AppState, key: str, text: str) -> None:
     if text.strip():
         answers[key] = text.strip()
     try:
-        imported = import_files(runs.files, answers)
+        answers, imported = _read(runs.files, answers)
     except NonaError as error:
         state.choices.keep(replace(runs, problem=_refusal(runs, key, str(error))))
         return
     state.choices.keep(WhatRuns(runs.files, answers, imported))
+
+
+def _read(files: Sequence[GivenFile], answers: Mapping[str, str]) -> tuple[dict[str, str], Imported]:
+    """Import the files, without the answers whose questions another answer took away."""
+    kept = dict(answers)
+    while True:
+        try:
+            return kept, import_files(files, kept)
+        except UnaskedError as error:
+            del kept[error.key]
 
 
 def _refusal(runs: WhatRuns, key: str, problem: str) -> str:
