@@ -84,7 +84,10 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
         yield f"{word} {'removed' if new is None else 'added'}"
     else:
         word, wording = _field_name(path)
-        yield f"{word} {_value(old, wording)} → {_value(new, wording)}"
+        before, after = _value(old, wording), _value(new, wording)
+        yield (
+            f"{word} changed" if before == after else f"{word} {before} → {after}"
+        )  # lists as long as before
 
 
 def _field_name(path: str) -> tuple[str, FieldWords | None]:

@@ -213,3 +213,13 @@ def test_where_time_goes_is_said_of_the_fastest_the_largest_part_first():
         "Under nona a query takes 18.1 ms: compute 12 ms, wait at servers 4 ms and transfer 2 ms."
     )
     assert parts_finding({"nona": scheduler(None, "overloaded")}) == ""
+
+
+def test_instances_of_a_stage_that_change_are_not_told_by_the_number_of_their_places():
+    old = load_scenario(scenario_path("documents_as_deployed"))
+    row = old.workload[0]
+    places = tuple(p.model_copy(update={"count": p.count + 2}) for p in row.stages["detect"].instances)
+    stages = {**row.stages, "detect": row.stages["detect"].model_copy(update={"instances": places})}
+    new = old.model_copy(update={"workload": (row.model_copy(update={"stages": stages}),)})
+    (told,) = scenario_changes(old, new)
+    assert told.endswith("own instances changed")
