@@ -51,7 +51,9 @@ def simulate(arguments: SimulateOptions, scenario: Scenario, sources: Sources) -
         on_progress=lambda p: line.report(f"{p.scheduler}, {run_name(p.replication)}", p.fraction),
     )
     slo_s = [q.slo_s for q in prepared.system.queries]
-    report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
+    report = simulation_report(
+        result.summaries, result.seconds, result.warmup, result.precision, prepared.system
+    )
     report = with_hits(report, result.records, slo_s)
     predicted = placements.predictions(prepared, result.placement)
     if text := unsettled_text(report.schedulers, predicted):

@@ -159,6 +159,21 @@ class ModelResult(Document):
         return Estimate(mean=self.jct_s, ci95=self.jct_ci95)
 
 
+class StageLoad(Document):
+    """The load of a stage with ``instances`` of its own, on ``gpus`` (numbers of executors) or the host.
+
+    ``alone_s``: seconds of one query. ``load``: the part of its GPUs or processes that it needs in full
+    batches.
+    """
+
+    row: str
+    stage: str
+    instances: int
+    gpus: tuple[int, ...]
+    alone_s: float
+    load: float
+
+
 class JobCounts(Document):
     """Measured jobs of all replications."""
 
@@ -245,7 +260,8 @@ class SimulationReport(Document):
     """All schedulers of one simulation; ``seconds`` on the clock.
 
     ``checks`` says for each property whether it held in every run of every scheduler; ``warmup`` and
-    ``precision`` are ``None`` where they are not known. ``slo_over_time`` is empty where no job has an SLO.
+    ``precision`` are ``None`` where they are not known. ``slo_over_time`` is empty where no job has an SLO,
+    ``stages`` where none has instances of its own.
     """
 
     engine: str
@@ -256,6 +272,7 @@ class SimulationReport(Document):
     warmup: WarmupReport | None
     precision: PrecisionReport | None
     slo_over_time: HitsOverTime = Field(default_factory=dict)
+    stages: tuple[StageLoad, ...] = Field(default=(), exclude_if=lambda stages: not stages)
 
 
 class ComparedReport(SimulationReport):

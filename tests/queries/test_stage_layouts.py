@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from nona.queries.report.report import simulation_report
+from nona.queries.report.stage_loads import stage_finding, stage_loads
 from nona.queries.workflows.preparation import prepare
 from nona.queries.workflows.simulation import simulate
 from nona.queries.workflows.stage_layouts import (
@@ -114,6 +116,23 @@ def test_a_layout_becomes_the_scenario_and_gives_the_same_times():
     again = simulate(prepare(Scenario.model_validate(data))).summaries[SCHEDULER].result
     assert again.jct_s.mean == layout.jct_s.mean
     assert changed.name == given_scenario.name
+
+
+def test_loads_of_stages_say_where_the_bottleneck_is():
+    """Open: rate × seconds over GPUs or processes, in full batches; users fill their GPUs."""
+    stages = {"a": {"cpu": 3}, "b": {"instances": [{"group": 0}], "batching": {"max_batch": 4}}}
+    opened = staged((4, 11, 5), [{"gpu": "t4", "gpus": 2}], stages, rate="60/s")
+    prepared = prepare(opened)
+    a, b, c = stage_loads(prepared.system, {"m": 60.0})
+    batch_s = prepared.system.queries[0].step_s[3, 0, 1]
+    assert [a.load, b.load, c.load] == pytest.approx([60 * 4e-3 / 3, 60 * batch_s / 4 / 2, 60 * 5e-3 / 2])
+    assert (a.gpus, b.gpus, [s.instances for s in (a, b, c)]) == ((), (0, 1), [3, 2, 2])
+    users = prepare(staged((4, 11, 5), [{"gpu": "t4", "gpus": 2}]))
+    result = simulate(users)
+    report = simulation_report(result.summaries, 0.0, system=users.system)
+    assert sum(stage.load for stage in report.stages) == pytest.approx(1.0, abs=0.02)
+    assert "b takes 55" in stage_finding(report.stages)
+    assert simulation_report(result.summaries, 0.0).stages == ()
 
 
 def test_processes_of_the_host_and_batching_stay():

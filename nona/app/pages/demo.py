@@ -29,6 +29,7 @@ from nona.queries.placement.results import PlacementOutcome
 from nona.queries.report.findings import headline, parts_finding
 from nona.queries.report.placement.comparison import order_finding
 from nona.queries.report.placement.layouts import layout_finding
+from nona.queries.report.stage_loads import stage_finding
 from nona.queries.sweeps.findings import stability_finding
 from nona.queries.workflows.shipped import PLANNED, stored_result
 from nona.scenario.file import scenario_hash
@@ -254,7 +255,7 @@ def _placed(placement: PlacementOutcome) -> str:
 FINDINGS: Mapping[str, Callable[[Any, str], str]] = {
     "place": lambda placement, tab: _placed(placement),
     "simulate": lambda run, tab: (
-        parts_finding(run.report.schedulers)
+        f"{parts_finding(run.report.schedulers)} {stage_finding(run.report.stages)}".strip()
         if tab == "Where time goes"
         else headline(run.report.schedulers, run.differences, run.off).text
     ),

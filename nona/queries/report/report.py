@@ -11,9 +11,12 @@ from nona.core.checks import passed_and_failed
 from nona.core.document import ErrorRange, Figure
 from nona.queries import results as simulation
 from nona.queries.chart_data import LiveRun, SimulationOutcome
+from nona.queries.report.stage_loads import stage_loads
 from nona.queries.simulation.records import Records
 from nona.queries.simulation.steady_state import Warmup
 from nona.queries.simulation.summary import SchedulerSummary
+from nona.queries.system import System
+from nona.scenario.arrivals import effective_rate
 from nona.scenario.file import without_gone
 from nona.scenario.schema import Scenario
 
@@ -26,10 +29,12 @@ def simulation_report(
     seconds: float,
     warmup: Warmup | None = None,
     precision: simulation.PrecisionReport | None = None,
+    system: System | None = None,
 ) -> simulation.SimulationReport:
     """All schedulers of one simulation; intervals at 95 %.
 
-    ``warmup`` and ``precision`` say how long the runs were and why, where that is known.
+    ``warmup`` and ``precision`` say how long the runs were and why, where that is known; ``system`` gives the
+    loads of stages.
     """
     engines = sorted({engine for s in summaries.values() for engine in s.engine.split(", ")})
     checks, failed = passed_and_failed({name: s.checks for name, s in summaries.items()})
@@ -41,7 +46,17 @@ def simulation_report(
         failed_checks=failed,
         warmup=_warmup(warmup) if warmup else None,
         precision=precision,
+        stages=stage_loads(system, _per_second(system, summaries)) if system and system.pools else (),
     )
+
+
+def _per_second(system: System, summaries: Mapping[str, SchedulerSummary]) -> dict[str, float]:
+    """Query class → queries per second: of users as many as they sent under the first scheduler."""
+    rates = {q.name: effective_rate(q.arrivals, q.rate) for q in system.queries}
+    for summary in list(summaries.values())[:1]:
+        sent = {name: model.loop for name, model in summary.result.models.items() if model.loop}
+        rates |= {name: loop.per_s.mean for name, loop in sent.items() if loop.per_s.mean is not None}
+    return rates
 
 
 def compared(

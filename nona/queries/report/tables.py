@@ -21,6 +21,7 @@ from nona.core.tables import (
     share_text,
 )
 from nona.core.units import format_number
+from nona.queries.report import stage_loads
 from nona.queries.report.batch_steps import LOAD_AND_BUSY, batch_rows
 from nona.queries.report.closed_loops import LITTLE, loop_rows
 from nona.queries.report.report import python_decisions
@@ -202,6 +203,13 @@ def simulation_text(report: SimulationReport) -> str:
     lines += withheld_lines(report.schedulers)
     lines += _decision_lines(report)
     lines += ["", parts_text(report.schedulers)]
+    if report.stages:
+        lines += [
+            "",
+            stage_loads.stage_finding(report.stages),
+            stage_loads.stage_rows(report.stages).text(),
+            stage_loads.ABOUT,
+        ]
     if (batches := batch_rows(report.schedulers)).values:
         lines += ["", batches.text(), LOAD_AND_BUSY]
     if (loops := loop_rows(report.schedulers)).values:

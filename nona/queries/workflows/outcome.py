@@ -50,7 +50,9 @@ def simulation_outcome(
     names = prepared.scenario.labels
     slo_s = [q.slo_s for q in prepared.system.queries]
     placement = result.placement
-    report = simulation_report(result.summaries, result.seconds, result.warmup, result.precision)
+    report = simulation_report(
+        result.summaries, result.seconds, result.warmup, result.precision, prepared.system
+    )
     return SimulationOutcome(
         about=provenance_of(prepared, made_at),
         report=series.with_hits(report, result.records, slo_s),

@@ -19,7 +19,7 @@ from nona.core.units import duration, format_time
 from nona.models.report import provenance_text
 from nona.queries.chart_data import SimulationOutcome, WarmupSeries
 from nona.queries.report import batch_steps as batches
-from nona.queries.report import closed_loops, tables, uncertainty
+from nona.queries.report import closed_loops, stage_loads, tables, uncertainty
 from nona.queries.report.advice import scheduler_advice
 from nona.queries.report.figures import (
     MOST_JOBS,
@@ -212,6 +212,10 @@ def _parts(state: AppState, data: SimulatedRun) -> None:
         "runs other tasks of the same job; only splitting shortens this wait. The prediction on *Placement* "
         "counts all tasks of one job on one GPU as computing."
     )
+    if stages := data.report.stages:
+        st.markdown(f"**{plain(stage_loads.stage_finding(stages))}**")
+        table(stage_loads.stage_rows(stages), "stages", "Each stage and the load of its instances")
+        st.caption(stage_loads.ABOUT)
     if batches.batches_of(schedulers, model):
         _batches(schedulers, model)
     if (loops := closed_loops.loop_rows(schedulers)).values:
