@@ -21,6 +21,7 @@ from nona.core.units import format_number
 from nona.models.report import batched_times, fit_text
 from nona.queries.placement.capacity import executor_utilization
 from nona.queries.report.full_batches import gain_text
+from nona.queries.report.workloads import host_text
 from nona.queries.workflows.preparation import prepare
 from nona.scenario.rows import ArrivalsSpec
 
@@ -92,6 +93,8 @@ def test_the_load_of_stages_is_that_of_their_own_full_batches_without_the_hosts(
     assert load.even < 60 * system.queries[0].tasks.compute_s.min(axis=0).sum() / 2, "less than one by one"
     told = " ".join(words(at))
     assert f"In full batches the mix would need {format_number(100 * load.even)} % of the executors" in told
+    assert load.host == ("scan of documents", pytest.approx(60 * 6e-3 / 4))  # four processes of one server
+    assert host_text(*load.host) in said(at.caption)
 
 
 def test_an_slo_that_cannot_be_met_and_overload_are_told_plainly(open_page):

@@ -34,6 +34,8 @@ class OfferedLoad:
     """With batches that begin at once: about how busy an executor of ``kind`` is, drawn alike."""
     batches: bool = False
     """Whether executors take tasks in batches: the load is that of full ones."""
+    host: tuple[str, float] | None = None
+    """The stage whose processes of the host are the fullest, and their load."""
 
     @property
     def text(self) -> str:
@@ -98,6 +100,19 @@ def busy_in_batches(rates: Sequence[float], step_s: Sequence[Floats], steps: int
             waiting[row].popleft()
         now, busy = now + float(step_s[row][members - 1]), busy + float(step_s[row][members - 1])
     return busy / now
+
+
+def host_text(stage: str, load: float) -> str:
+    """Say how full the processes of a stage on the host are.
+
+    >>> host_text("scan", 0.09)
+    'The processes of scan are 9 % busy; 11.1 times the rate saturates them.'
+    >>> host_text("scan", 1.25)
+    'The processes of scan are asked for 125 %: they are overloaded; 0.8 times the rate saturates them.'
+    """
+    busy = f"{_percent(load)} busy" if load < 1 else f"asked for {_percent(load)}: they are overloaded"
+    tail = f"{format_number(1 / load)} times the rate saturates them" if load > 0 else "queries send nothing"
+    return f"The processes of {stage} are {busy}; {tail}."
 
 
 def load_text(

@@ -24,7 +24,14 @@ from nona.app.widgets.fields import field_error, plain, selector, show_error, up
 from nona.core.errors import NonaError
 from nona.core.units import format_number, format_time, quantity_text
 from nona.queries.placement.results import SolvedPlacement
-from nona.queries.report.workloads import OfferedLoad, arrival_sample, coverage_text, jobs_for_all, slo_text
+from nona.queries.report.workloads import (
+    OfferedLoad,
+    arrival_sample,
+    coverage_text,
+    host_text,
+    jobs_for_all,
+    slo_text,
+)
 from nona.scenario.arrivals import Arrivals, effective_rate
 from nona.scenario.plan import PERCENTS
 from nona.scenario.traces import read_trace, recorded_s
@@ -215,6 +222,8 @@ def load_gauges(state: AppState, load: OfferedLoad | None) -> None:
             workload_facts.gauge("Link", "link", background.network.utilization, own, otherwise=wait),
         ),
     )
+    if load is not None and load.host is not None:
+        (st.error if load.host[1] >= 1 else st.caption)(plain(host_text(*load.host)))
     if load is not None and load.background + load.best >= 1:
         st.error(
             "No placement can keep up: queues grow without bound. Add servers below, or lower the rates.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
@@ -38,7 +38,7 @@ from nona.queries.workflows.rows import held_bytes
 from nona.scenario.arrivals import Arrivals, effective_rate
 from nona.scenario.lookup import Sources
 from nona.scenario.rows import BatchingSpec, StageSpec
-from nona.scenario.schema import GivenSpec
+from nona.scenario.schema import GivenSpec, Scenario
 from nona.scenario.traces import BY_HEADER, Clock, ReadTrace, Where, read_trace, row_arrivals, trace_columns
 
 T = TypeVar("T")
@@ -249,7 +249,11 @@ def offered(state: AppState) -> workloads.OfferedLoad | None:
         rates, seconds, {name: counts[name] for name in cluster.classes}, fits, background
     )
     staged = [stage.batching for row in scenario.workload for stage in row.stages.values()]
-    load = replace(load, batches=any(spec is not None and spec.max_batch > 1 for spec in batching + staged))
+    load = replace(
+        load,
+        batches=any(spec is not None and spec.max_batch > 1 for spec in batching + staged),
+        host=_fullest_host(scenario, rates, costs),
+    )
     if any(row.stages for row in scenario.workload):
         return load
     if not all(spec is None or spec.starts == "greedy" for spec in batching) or not any(batching):
@@ -267,14 +271,30 @@ def share_of(spec: BatchingSpec | None, stages: Mapping[str, StageSpec], cost: R
     """Seconds that a query takes of an executor whose batches are full; stages of the host take none."""
     if not stages:
         return cost.total_s if spec is None else float(filled(spec, cost)[-1]) / spec.max_batch
-    total_s = 0.0
-    for task, seconds in cost.stage_s.items():
-        stage = stages.get(task, StageSpec())
-        if stage.cpu is None:
-            own = stage.batching or spec
-            most = 1 if own is None else own.max_batch
-            total_s += float(padded(seconds, own.allowed if own else (), most)[-1]) / most
-    return total_s
+    found = {task: stages.get(task, StageSpec()) for task in cost.stage_s}
+    return sum(_full_s(spec, of, cost.stage_s[task]) for task, of in found.items() if of.cpu is None)
+
+
+def _full_s(spec: BatchingSpec | None, stage: StageSpec, seconds: Floats) -> float:
+    """Seconds that a query takes of a stage in full batches."""
+    own = stage.batching or spec
+    most = 1 if own is None else own.max_batch
+    return float(padded(seconds, own.allowed if own else (), most)[-1]) / most
+
+
+def _fullest_host(
+    scenario: Scenario, rates: Sequence[float], costs: Sequence[Sequence[RowCost]]
+) -> tuple[str, float] | None:
+    """Return the stage whose processes of the host are the fullest, and their load; ``None`` without any."""
+    servers = sum(group.count for group in scenario.cluster.servers if group.engine is None)
+    loads = {
+        f"{task} of {label}": rate * _full_s(scenario.batching_of(row), stage, own[0].stage_s[task])
+        / (stage.cpu * servers)
+        for label, row, rate, own in zip(scenario.labels, scenario.workload, rates, costs, strict=True)
+        for task, stage in row.stages.items()
+        if stage.cpu is not None and task in own[0].stage_s
+    }  # fmt: skip
+    return max(loads.items(), key=lambda item: item[1], default=None)
 
 
 def filled(spec: BatchingSpec, cost: RowCost) -> Floats:
