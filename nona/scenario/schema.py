@@ -400,6 +400,20 @@ class Scenario(ScenarioPart):
         return self
 
     @_model_validator(mode="after")
+    def _users_fill_their_batches(self) -> Self:
+        for number, row in enumerate(self.workload):
+            own = [self.batching_of(row), *(stage.batching for stage in row.stages.values())]
+            full = any(spec is not None and spec.starts == "static" and spec.max_batch > 1 for spec in own)
+            if row.concurrency is not None and full:
+                raise PydanticCustomError(
+                    "batching",
+                    "workload[{number}]: the rule static waits for full batches, which users in a closed "
+                    "loop may never fill; choose greedy or a delay, or give a rate in place of concurrency",
+                    {"number": number},
+                )
+        return self
+
+    @_model_validator(mode="after")
     def _has_what_it_keeps(self) -> Self:
         if self.objective == "slo" and self.workload and all(row.slo is None for row in self.workload):
             raise PydanticCustomError("objective", "objective 'slo' needs an SLO to keep; give a row an slo")

@@ -230,7 +230,7 @@ def test_the_answer_follows_a_slider_and_the_scenario_stays_until_apply(page):
     assert page.get_by_label("Jobs measured per run", exact=True).input_value() == "200"
     assert tools.scenario_mark(page) == fingerprint
     page.get_by_role("button", name="Apply").click()
-    page.get_by_text("As the scenario stands").wait_for()
+    page.get_by_text("These are the scenario's own numbers").wait_for()
     tools.wait_idle(page)
     assert tools.scenario_mark(page) != fingerprint
     tools.open_page(page, "Scenario")

@@ -206,7 +206,7 @@ def test_gpus_without_measured_rates_run_jobs_at_modelled_ones_and_it_is_said(gp
     report = simulate_training_scenario(scenario).report
     told = f"Rates on {gpu} are modelled, not measured."
     assert training_finding(report).lead.endswith(told)
-    assert any(f"Rates on {gpu} are modelled: those on" in note for note in report.setting.notes)
+    assert any(f"Rates on {gpu} are modelled: rates on" in note for note in report.setting.notes)
     assert one_more_finding(one_more_gpu(scenario, "max-min-fairness")).endswith(told)
 
 

@@ -151,6 +151,21 @@ def test_a_pool_for_each_stage_carries_what_the_slowest_stage_does():
     assert alone.mean() == pytest.approx(sum(STAGES) / 1e3, rel=0.001)
 
 
+@pytest.mark.parametrize("where", ["row", "stage", "scenario"])
+def test_users_cannot_wait_for_full_batches(where):
+    """One user sends one query and waits for it: a batch of two that starts when it is full never does."""
+    static = {"max_batch": 2, "rule": "static"}
+    row = (
+        {"concurrency": 1, "stages": {"a": {"batching": static}}} if where == "stage" else {"concurrency": 1}
+    )
+    row |= {"batching": static} if where == "row" else {}
+    data = scenario(chain(4.0), {"concurrency": 1}).model_dump(mode="json")
+    data |= {"batching": static} if where == "scenario" else {}
+    data["workload"] = [{"model": "m", **row}]
+    with pytest.raises(ValueError, match="users in a closed loop may never fill"):
+        Scenario.model_validate(data)
+
+
 def test_users_who_have_just_begun_are_a_backlog_and_no_overload():
     """Of 1,000 users 400 have answers: the number in the system still grows, but it has an end."""
     model, row = chain(4.0), {"concurrency": 1000, "think": "200 ms"}

@@ -148,11 +148,22 @@ def pooled(draw, drawn, grid):
 
 @st.composite
 def closed(draw, drawn, grid):
-    """A drawn system of which some query classes come from users who send again."""
+    """A drawn system of which some query classes come from users who send again.
+
+    None of these wait for full batches, which a scenario refuses: users may never fill them.
+    """
     system = draw(drawn)
     think = st.integers(0, 3).map(float) if grid else st.floats(0.0, 2.0)
     queries = [
-        replace(q, users=draw(st.integers(1, 4)), think_s=draw(think), arrivals=Arrivals())
+        replace(
+            q,
+            users=draw(st.integers(1, 4)),
+            think_s=draw(think),
+            arrivals=Arrivals(),
+            batching=replace(q.batching, rule="greedy")
+            if q.batching and q.batching.rule == "static"
+            else q.batching,
+        )
         if number == 0 or draw(st.booleans())
         else q
         for number, q in enumerate(system.queries)
