@@ -104,11 +104,11 @@ def simulate(arguments: SimulateTrainingOptions, scenario: Scenario, sources: So
 def _watched(quiet: bool, runs: Iterable[Key]) -> tuple[ProgressReport, Callable[[Progress], None] | None]:
     line, shares = ProgressReport(quiet=quiet), Shares(dict.fromkeys(runs, 1.0))
 
-    def tell(progress: Progress) -> None:
+    def on_progress(progress: Progress) -> None:
         text = f"{progress.policy}, replication {progress.replication + 1}"
         line.report(text, shares.add((progress.piece, progress.replication), progress.fraction))
 
-    return line, tell if line.shown else None
+    return line, on_progress if line.shown else None
 
 
 def _warn_of_checks(report: CheckedReport) -> None:

@@ -185,13 +185,13 @@ def _report(graph: StageGraph, models: Mapping[str, TritonModel], ledger: Ledger
         name = stage.name if stage.name == graph.name else f"{graph.name}: {stage.name}"
         model = models[stage.service]
         if stage.pools:
-            ledger.read(f"{name}: instances", pools_text(stage.pools), model.at("instances"))
+            ledger.read(f"{name}: instances", pools_text(stage.pools), model.place_of("instances"))
         if stage.batching is not None:
-            ledger.read(f"{name}: batching", batching_text(stage.batching), model.at("batching"))
+            ledger.read(f"{name}: batching", batching_text(stage.batching), model.place_of("batching"))
         if len(model.versions) > 1 or stage.version != "1":
             ledger.read(f"{name}: version", stage.version, stage.place)
     for transfer in graph.transfers:
         if transfer.size_bytes is not None:
             what = f"{graph.name}: {transfer.source} → {transfer.target}, bytes of {transfer.tensor}"
             made = next(models[s.service] for s in graph.stages if s.name == transfer.source)
-            ledger.read(what, transfer.size_bytes, made.at(transfer.own), "size")
+            ledger.read(what, transfer.size_bytes, made.place_of(transfer.own), "size")

@@ -282,7 +282,7 @@ def _services(by_kind: Mapping[Kind, list[RecognizedFile]], ledger: Ledger) -> F
     for tree in trees:
         if tree.text("kind") == "InferenceService":
             name, batching = inference_service(tree, ledger)
-            services[name] = (batching, tree.at())
+            services[name] = (batching, tree.place_of())
     found = Found()
     batchings = {name: batching for name, (batching, _) in services.items() if batching is not None}
     for tree in trees:

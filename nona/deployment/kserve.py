@@ -51,7 +51,7 @@ class _Paths:
     def node(self, name: str, above: tuple[str, ...]) -> list[_Way]:
         """Return the ways through a node."""
         path = ("spec", "nodes", name)
-        place = self._tree.at(*path)
+        place = self._tree.place_of(*path)
         if name in above or len(above) > MOST_DEPTH:
             raise DeploymentError(
                 f"{place}: nodes call each other in a circle at {name[:60]!r}; remove one step."
@@ -79,7 +79,7 @@ class _Paths:
 
     def _step(self, node: str, i: int, above: tuple[str, ...]) -> list[_Way]:
         path = ("spec", "nodes", node, "steps", i)
-        place = self._tree.at(*path)
+        place = self._tree.place_of(*path)
         if inner := self._tree.text(*path, "nodeName"):
             return self.node(inner, (*above, node))
         service = self._tree.text(*path, "serviceName")
@@ -139,7 +139,9 @@ class _Paths:
             if kind == "Splitter":
                 weight = self._tree.number(*path, "weight", most=100) or 0.0
                 share: float | None = weight / 100
-                self._ledger.read(f"{self._graph}: {name} → {label}", f"{weight:g} %", self._tree.at(*path))
+                self._ledger.read(
+                    f"{self._graph}: {name} → {label}", f"{weight:g} %", self._tree.place_of(*path)
+                )
             else:
                 what = (
                     f"{label} of {name}, where {self._tree.text(*path, 'condition') or 'nothing else holds'}"
@@ -150,15 +152,15 @@ class _Paths:
             ways += [replace(w, share=_product(w.share, share)) for w in marked]
         if left is not None and left < -1e-6:
             raise DeploymentError(
-                f"{self._tree.at('spec', 'nodes', name)}: the shares of {name!r} add up to {1 - left:.3g}, "
-                "more than 1; lower them."
+                f"{self._tree.place_of('spec', 'nodes', name)}: the shares of {name!r} add up to "
+                f"{1 - left:.3g}, more than 1; lower them."
             )
         if kind == "Switch" and (left is None or left > 1e-9):
             ways.append(_Way(left, name="none", ended=True))
         return ways
 
     def _share(self, key: str, what: str, node: str, i: int) -> float | None:
-        place = self._tree.at("spec", "nodes", node, "steps", i)
+        place = self._tree.place_of("spec", "nodes", node, "steps", i)
         return self._ledger.number(
             f"{self._graph}.{key}", f"share of queries that take {what}", place, "fraction"
         )
@@ -201,13 +203,13 @@ def inference_graph(tree: Tree, batching: Mapping[str, Batching], ledger: Ledger
     graphs = []
     for way in ways:
         if not way.stages:
-            ledger.not_used(f"{name}: queries that end before any service", f"{way.share}", tree.at())
+            ledger.not_used(f"{name}: queries that end before any service", f"{way.share}", tree.place_of())
             continue
         label = f"{name}-{way.name}"[:100] if way.name else name
         transfers = []
         for u, v in way.edges:
             size = ledger.number(
-                f"{name}.bytes", f"bytes of a message between services of {name}", tree.at(), "size"
+                f"{name}.bytes", f"bytes of a message between services of {name}", tree.place_of(), "size"
             )
             transfers.append(Transfer(u, v, u, size))
         steps = ", ".join(s.name for s in way.stages)
@@ -215,9 +217,9 @@ def inference_graph(tree: Tree, batching: Mapping[str, Batching], ledger: Ledger
         ledger.read(
             f"{name}: a way of {share} of the queries{', which ends early' if way.ended else ''}",
             steps,
-            tree.at(),
+            tree.place_of(),
         )
-        graphs.append(StageGraph(label, way.stages, tuple(transfers), tree.at(), way.share, name))
+        graphs.append(StageGraph(label, way.stages, tuple(transfers), tree.place_of(), way.share, name))
     return Found(graphs=tuple(graphs))
 
 
@@ -235,16 +237,20 @@ def inference_service(tree: Tree, ledger: Ledger) -> tuple[str, Batching | None]
         replicas = f"at least {least}"
     product = tree.text(*path, "nodeSelector", "nvidia.com/gpu.product")
     on = f", on {device_named(product) or product}" if product else ""
-    at = tree.at(*path)
+    at = tree.place_of(*path)
     ledger.read(f"{name}: replicas", f"{replicas}, each {gpu or 'on CPUs'}{on}", at)
     if (many := tree.whole(*path, "containerConcurrency")) is not None:
-        ledger.read(f"{name}: queries at a time", str(many), tree.at(*path, "containerConcurrency"))
+        ledger.read(f"{name}: queries at a time", str(many), tree.place_of(*path, "containerConcurrency"))
     target = tree.text("metadata", "annotations", "autoscaling.knative.dev/target")
     metric, scale = tree.text(*path, "scaleMetric"), tree.text(*path, "scaleTarget")
     if target:
-        ledger.not_used(f"{name}: autoscaler, target of a pod", target, tree.at("metadata", "annotations"))
+        ledger.not_used(
+            f"{name}: autoscaler, target of a pod", target, tree.place_of("metadata", "annotations")
+        )
     if metric or scale:
-        ledger.not_used(f"{name}: autoscaler by {metric or 'default'}", scale, tree.at(*path, "scaleTarget"))
+        ledger.not_used(
+            f"{name}: autoscaler by {metric or 'default'}", scale, tree.place_of(*path, "scaleTarget")
+        )
     size, latency = (
         tree.whole(*path, "batcher", "maxBatchSize", most=1024),
         tree.number(*path, "batcher", "maxLatency"),
@@ -252,7 +258,7 @@ def inference_service(tree: Tree, ledger: Ledger) -> tuple[str, Batching | None]
     batching = Batching(size, (latency or 0.0) * 1e-3) if size and size > 1 else None
     if batching is not None:
         text = f"{{max_batch: {size}, delay: {latency or 0:g} ms}}"
-        ledger.read(f"{name}: batching", text, tree.at(*path, "batcher"))
+        ledger.read(f"{name}: batching", text, tree.place_of(*path, "batcher"))
     return name, batching
 
 
@@ -277,7 +283,7 @@ def ray_serve(tree: Tree, ledger: Ledger) -> Found:
         code = tree.text("applications", a, "import_path")
         answer = ledger.ask(
             f"{app}.graph", f"who calls whom in {app}, as A, B: it is in the code of {code}",
-            tree.at("applications", a, "import_path"),
+            tree.place_of("applications", a, "import_path"),
         )  # fmt: skip
 
         if answer is not None:
@@ -288,7 +294,7 @@ def ray_serve(tree: Tree, ledger: Ledger) -> Found:
 def _chain(tree: Tree, a: int, app: str, answer: str, ledger: Ledger) -> StageGraph:
     """Return deployments that call each other one after the other."""
     path = ("applications", a, "deployments")
-    places = {tree.text(*path, d, "name"): tree.at(*path, d) for d in range(len(tree.entries(*path)))}
+    places = {tree.text(*path, d, "name"): tree.place_of(*path, d) for d in range(len(tree.entries(*path)))}
     names = [n.strip() for n in answer.split(",")]
     for name in names:
         if name not in places or names.count(name) > 1:
@@ -302,7 +308,7 @@ def _chain(tree: Tree, a: int, app: str, answer: str, ledger: Ledger) -> StageGr
         )
         for u, v in pairwise(names)
     )
-    return StageGraph(app, stages, transfers, tree.at("applications", a))
+    return StageGraph(app, stages, transfers, tree.place_of("applications", a))
 
 
 def _ray_pool(tree: Tree, path: tuple[str | int, ...], app: str, ledger: Ledger) -> None:
@@ -321,22 +327,27 @@ def _ray_pool(tree: Tree, path: tuple[str | int, ...], app: str, ledger: Ledger)
         most = tree.whole(*scaling, "max_replicas") or 100
         target = tree.number(*scaling, "target_ongoing_requests") or 2
         replicas = f"{1 if least is None else least} to {most}"
-        ledger.not_used(f"{name}: autoscaler, target of a replica", f"{target:g}", tree.at(*scaling))
+        ledger.not_used(f"{name}: autoscaler, target of a replica", f"{target:g}", tree.place_of(*scaling))
         for key in ("upscale_delay_s", "downscale_delay_s"):
             if (delay := tree.number(*scaling, key)) is not None:
                 ledger.not_used(
-                    f"{name}: autoscaler, {key.removesuffix('_s')}", delay, tree.at(*scaling, key), "time"
+                    f"{name}: autoscaler, {key.removesuffix('_s')}",
+                    delay,
+                    tree.place_of(*scaling, key),
+                    "time",
                 )
-    ledger.read(f"{name}: replicas", f"{replicas or '1'}, each {where}", tree.at(*path))
+    ledger.read(f"{name}: replicas", f"{replicas or '1'}, each {where}", tree.place_of(*path))
     most_at_once = tree.whole(*path, "max_ongoing_requests")
     if most_at_once is not None:
-        ledger.read(f"{name}: queries at a time", str(most_at_once), tree.at(*path, "max_ongoing_requests"))
+        ledger.read(
+            f"{name}: queries at a time", str(most_at_once), tree.place_of(*path, "max_ongoing_requests")
+        )
     user = tree.mapping(*path, "user_config")
     if "max_batch_size" in user:
         size = tree.whole(*path, "user_config", "max_batch_size", most=1024) or 1
         wait = tree.number(*path, "user_config", "batch_wait_timeout_s") or 0.0
         ledger.ask(
             f"{tree.text(*path, 'name')}.batching", f"{name}: whether user_config means its batching",
-            tree.at(*path, "user_config"),
+            tree.place_of(*path, "user_config"),
             hint=f"{{max_batch: {size}, delay: {wait * 1e3:g} ms}}",
         )  # fmt: skip

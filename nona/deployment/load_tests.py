@@ -195,17 +195,17 @@ def aiperf(tree: Tree, ledger: Ledger) -> Found:
     users = tree.whole("input_config", "loadgen", "concurrency", least=1, most=100_000)
     rate = tree.number("request_throughput", "avg")
     if rate:
-        ledger.read(f"{model}: requests done", rate, tree.at("request_throughput", "avg"), "rate")
+        ledger.read(f"{model}: requests done", rate, tree.place_of("request_throughput", "avg"), "rate")
     if users:
-        ledger.read(f"{model}: users", str(users), tree.at("input_config", "loadgen", "concurrency"))
+        ledger.read(f"{model}: users", str(users), tree.place_of("input_config", "loadgen", "concurrency"))
     if users and rate and (mean := tree.number("request_latency", "avg")) is not None:
         ledger.read(f"{model}: {users} users over {rate:g}/s",
                     f"{users / rate:.3g} s, measured {_s(tree, mean)}",
-                    tree.at("request_latency", "avg"))  # fmt: skip
+                    tree.place_of("request_latency", "avg"))  # fmt: skip
     for metric, what in (("time_to_first_token", "ttft"), ("inter_token_latency", "tpot")):
         for percentile in ("avg", "p99"):
             if (value := tree.number(metric, percentile)) is not None:
-                place = tree.at(metric, percentile)
+                place = tree.place_of(metric, percentile)
                 ledger.read(f"{model}: {what}, {percentile}", _s(tree, value, metric), place)
     tokens: dict[str, float] = {}
     for key, metric in (("input", "input_sequence_length"), ("output", "output_sequence_length")):
@@ -213,8 +213,8 @@ def aiperf(tree: Tree, ledger: Ledger) -> Found:
         if mean:
             tokens[key], tokens[f"{key}_cv"] = mean, (deviation or 0.0) / mean
             ledger.read(f"{model}: {key} tokens", f"{{mean: {mean:.6g}, cv: {tokens[f'{key}_cv']:.2g}}}",
-                        tree.at(metric, "avg"))  # fmt: skip
-    load = FoundLoad(model, tree.at(), rate=None if users else rate, concurrency=users, tokens=tokens)
+                        tree.place_of(metric, "avg"))  # fmt: skip
+    load = FoundLoad(model, tree.place_of(), rate=None if users else rate, concurrency=users, tokens=tokens)
     return Found(loads=(load,))
 
 

@@ -29,11 +29,11 @@ class Tree:
     data: Any
     lines: Mapping[Path, int]
 
-    def at(self, *path: str | int) -> str:
+    def place_of(self, *path: str | int) -> str:
         r"""Return file and line of the value at a path; of what holds it, where it is not there.
 
         >>> tree = yaml_trees("a:\n  b: 1\n", "x.yaml")[0]
-        >>> tree.at("a", "b"), tree.at("a", "c", "d")
+        >>> tree.place_of("a", "b"), tree.place_of("a", "c", "d")
         ('x.yaml:2', 'x.yaml:1')
         """
         while path and path not in self.lines:
@@ -111,7 +111,8 @@ class Tree:
     def _refused(self, path: Path, value: object, kind: str, remedy: str) -> DeploymentError:
         name = ".".join(map(str, path)) or "the document"
         return DeploymentError(
-            f"{self.at(*path)}: {one_line(name)[:100]}: {one_line(shown(value))} must be {kind}; {remedy}."
+            f"{self.place_of(*path)}: {one_line(name)[:100]}: {one_line(shown(value))} must be {kind}; "
+            f"{remedy}."
         )
 
 
@@ -188,7 +189,7 @@ def json_tree(text: str, file: str) -> Tree:
     r"""Return the document of a JSON text; raises ``DeploymentError`` in one line for what is none.
 
     >>> tree = json_tree('{"a": [1,\n {"b": 2}]}', "x.json")
-    >>> tree.at("a", 1, "b"), tree.number("a", 1, "b")
+    >>> tree.place_of("a", 1, "b"), tree.number("a", 1, "b")
     ('x.json:2', 2.0)
     """
     if text.count(",") + text.count(":") > MOST_JSON_VALUES:

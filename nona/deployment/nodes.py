@@ -43,7 +43,7 @@ class _Node:
 
     @property
     def place(self) -> str:
-        return self.tree.at(*self.path)
+        return self.tree.place_of(*self.path)
 
     def label(self, key: str) -> str:
         return self.tree.text(*self.path, "metadata", "labels", f"{_LABEL}{key}")
@@ -72,7 +72,9 @@ def node_servers(tree: Tree, parted: Sequence[GivenFile], ledger: Ledger) -> Fou
     single = tree.text("kind") == "Node"
     entries = [()] if single else [("items", i) for i in range(len(tree.entries("items")))]
     if len(entries) > MOST_NODES:
-        raise DeploymentError(f"{tree.at('items')}: more than {MOST_NODES:,} nodes; give a part of them.")
+        raise DeploymentError(
+            f"{tree.place_of('items')}: more than {MOST_NODES:,} nodes; give a part of them."
+        )
     groups: Counter[FoundServers] = Counter()
     for path in entries:
         node = _Node(tree, path, tree.text(*path, "metadata", "name") or f"node {path[-1] if path else 1}")

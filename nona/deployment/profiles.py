@@ -42,7 +42,7 @@ class _Question:
 
 
 def _question(tree: Tree) -> _Question:
-    return _Question(PurePosixPath(tree.file).stem, tree.at())
+    return _Question(PurePosixPath(tree.file).stem, tree.place_of())
 
 
 def trtexec_times(tree: Tree, ledger: Ledger) -> Found:
@@ -51,14 +51,16 @@ def trtexec_times(tree: Tree, ledger: Ledger) -> Found:
         t for i in range(len(tree.entries())) if (t := tree.number(i, "computeMs", most=1e9)) is not None
     ]
     if not times:
-        raise DeploymentError(f"{tree.at()}: no entry has computeMs; export with trtexec --exportTimes.")
+        raise DeploymentError(
+            f"{tree.place_of()}: no entry has computeMs; export with trtexec --exportTimes."
+        )
     question = _question(tree)
     seconds = median(times) * 1e-3
-    ledger.read(f"{question.stem}: median compute of {len(times)} runs", seconds, tree.at(0), "time")
+    ledger.read(f"{question.stem}: median compute of {len(times)} runs", seconds, tree.place_of(0), "time")
     model, batch = question.model(ledger), question.batch(ledger)
     if not model or batch is None or seconds <= 0:
         return Found()
-    return Found(times=(FoundTimes(model, {int(batch): seconds}, tree.at(0)),))
+    return Found(times=(FoundTimes(model, {int(batch): seconds}, tree.place_of(0)),))
 
 
 def trtexec_profile(tree: Tree, ledger: Ledger) -> None:
@@ -72,19 +74,19 @@ def trtexec_profile(tree: Tree, ledger: Ledger) -> None:
         total += ms
         if _NONE.match(name):
             ledger.not_used(
-                f"{stem}: a copy that belongs to no operator: {name}", ms * 1e-3, tree.at(i), "time"
+                f"{stem}: a copy that belongs to no operator: {name}", ms * 1e-3, tree.place_of(i), "time"
             )
         else:
             fused = ", fused: no operator alone" if _FUSED.search(name) else ""
-            ledger.read(f"{stem}: layer {name}{fused}", ms * 1e-3, tree.at(i), "time")
-    ledger.read(f"{stem}: all layers together", total * 1e-3, tree.at(), "time")
+            ledger.read(f"{stem}: layer {name}{fused}", ms * 1e-3, tree.place_of(i), "time")
+    ledger.read(f"{stem}: all layers together", total * 1e-3, tree.place_of(), "time")
 
 
 def trtexec_layers(tree: Tree, ledger: Ledger) -> None:
     """Note the layers of ``trtexec --exportLayerInfo``, which have no times."""
     for i, layer in enumerate(tree.entries("Layers")):
         name = layer if isinstance(layer, str) else tree.text("Layers", i, "Name")
-        ledger.not_used("layer without a time", str(name)[:200], tree.at("Layers", i))
+        ledger.not_used("layer without a time", str(name)[:200], tree.place_of("Layers", i))
 
 
 def ort_profile(tree: Tree, ledger: Ledger) -> None:
@@ -103,13 +105,14 @@ def ort_profile(tree: Tree, ledger: Ledger) -> None:
         first.setdefault(operator, (i, mapping(mapping(event).get("args"))))
     if not seen:
         raise DeploymentError(
-            f"{tree.at()}: no event of an operator of ONNX Runtime; traces of other programs are not read."
+            f"{tree.place_of()}: no event of an operator of ONNX Runtime; traces of other programs are not "
+            "read."
         )
     stem = _question(tree).stem
     cuda = any(args.get("provider") == "CUDAExecutionProvider" for _, args in first.values())
     for operator, durations in seen.items():
         i, args = first[operator]
-        time_s, place = median(durations[1:] or durations) * 1e-6, tree.at(*base, i)
+        time_s, place = median(durations[1:] or durations) * 1e-6, tree.place_of(*base, i)
         host = cuda and args.get("provider") == "CPUExecutionProvider"
         if _NONE.match(operator):
             ledger.not_used(f"{stem}: {operator}, outside the model", time_s, place, "time")
@@ -120,4 +123,4 @@ def ort_profile(tree: Tree, ledger: Ledger) -> None:
     if cuda:
         what = f"{stem}: times of operators on CUDA are the host's"
         ledger.not_used(what, f"{text_of(sum(map(median, seen.values())) * 1e-6, 'time')} in all: kernels "
-                        "run on after their launch", tree.at())  # fmt: skip
+                        "run on after their launch", tree.place_of())  # fmt: skip

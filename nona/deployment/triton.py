@@ -99,7 +99,7 @@ class TritonModel:
     accelerated: bool = False
     places: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
-    def at(self, what: str) -> str:
+    def place_of(self, what: str) -> str:
         """Return where something of it stands: ``instances``, ``batching``, or an output by its name."""
         return self.places.get(what, self.place)
 

@@ -113,7 +113,7 @@ def config_options(tree: Tree) -> dict[str, Option]:
     found = {}
     for key, value in tree.mapping().items():
         text = json.dumps(value) if isinstance(value, Mapping | list) else tree.text(key)
-        found[_key(str(key))] = Option(text, tree.at(key))
+        found[_key(str(key))] = Option(text, tree.place_of(key))
     return found
 
 
@@ -165,17 +165,17 @@ def engine_of(
     ledger.read(f"{name}: engine", "vllm", model.place)
     settings: dict[str, object] = {}
 
-    def take(setting: str, value: object, text: str, place: str) -> None:
+    def record_setting(setting: str, value: object, text: str, place: str) -> None:
         settings[setting] = value
         ledger.read(f"{name}: {setting}", text, place)
 
     for key, setting in _WHOLE.items():
         if (option := left.pop(key, None)) is not None:
             number = _number(option, key)
-            take(setting, number, str(number), option.place)
-    _utilization(name, left, take, model.place, ledger)
-    _caching(name, left, take, model.place, ledger)
-    precision = _precision(name, left, take, ledger)
+            record_setting(setting, number, str(number), option.place)
+    _utilization(name, left, record_setting, model.place, ledger)
+    _caching(name, left, record_setting, model.place, ledger)
+    precision = _precision(name, left, record_setting, ledger)
     if (option := left.pop("max-model-len", None)) is not None and option.value != "auto":
         ledger.read(
             f"{name}: tokens of a request at most", str(_number(option, "max-model-len")), option.place
@@ -183,7 +183,7 @@ def engine_of(
     if (option := left.pop("kv-transfer-config", None)) is not None:
         role = _ROLES.get(str(_json(option).get("kv_role")), "")
         if role:
-            take("role", role, role, option.place)
+            record_setting("role", role, role, option.place)
     for key, option in left.items():
         ledger.not_used(f"{name}: --{key}", option.value, option.place)
     scenario_name, file = _model(name, models, precision, ledger, model.place)

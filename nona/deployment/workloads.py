@@ -51,7 +51,7 @@ def workloads(
             one = _Deployment(tree, path)
             name = tree.text(*path, "metadata", "name") or "object"
             if tree.text(*path, "kind") not in ("Deployment", "StatefulSet", "Pod"):
-                ledger.not_used(f"{name}: kind", tree.text(*path, "kind"), tree.at(*path))
+                ledger.not_used(f"{name}: kind", tree.text(*path, "kind"), tree.place_of(*path))
                 continue
             more, own = _deployment(one, name, models, seen, ledger)
             found, files = found + more, files | own
@@ -61,7 +61,7 @@ def workloads(
 def _deployment(
     one: _Deployment, name: str, models: Sequence[GivenFile], seen: set[str], ledger: Ledger
 ) -> tuple[Found, dict[str, bytes]]:
-    tree, place = one.tree, one.tree.at(*one.path)
+    tree, place = one.tree, one.tree.place_of(*one.path)
     replicas = tree.whole(*one.path, "spec", "replicas", most=100_000)
     replicas = 1 if replicas is None else replicas
     found, files = Found(), dict[str, bytes]()
@@ -85,7 +85,7 @@ def _deployment(
             found += Found(servers=(servers,))
             continue
         start = next((n + 1 for n, w in enumerate(words) if w == "serve"), 0)
-        engine, file = engine_of(options(words[start:], tree.at(*container)), models, ledger)
+        engine, file = engine_of(options(words[start:], tree.place_of(*container)), models, ledger)
         if file is not None:
             files[file.base] = file.data
         found += Found(engines=(FoundEngine(engine.model, engine.settings, place, servers=servers,
@@ -97,7 +97,7 @@ def _servers(
     one: _Deployment, name: str, limits: Mapping[str, int], replicas: int, ledger: Ledger
 ) -> FoundServers:
     """Return the servers of a Deployment: as it was written, else one for each pod."""
-    tree, place = one.tree, one.tree.at(*one.path)
+    tree, place = one.tree, one.tree.place_of(*one.path)
     product = tree.text(*one.pod, "nodeSelector", "nvidia.com/gpu.product")
     gpu = one.note("gpu") or device_named(product)
     if not gpu:

@@ -60,7 +60,7 @@ def unwritten(scenario: Scenario) -> list[str]:
     >>> from nona.scenario.file import parse_scenario
     >>> text = "{cluster: {servers: [{gpu: h100, engine: {watermark: 1 %, tp: 1, sequences: 64}}]}}"
     >>> unwritten(parse_scenario(text))
-    ['Left out of group-0-h100, as vLLM has no option for it: engine.watermark 1 %']
+    ['Left out of group-0-h100, as vLLM has no option for it: engine.watermark 0.01']
     """
     return [
         f"Left out of {group_name(number, group)}, as vLLM has no option for it: engine.{key}"

@@ -204,7 +204,7 @@ class MemorySplit:
         """Blocks of the KV cache that fit into the memory left for it."""
         return max(0, int(self.kv // self.kv_block))
 
-    def at(self, share: float) -> MemorySplit:
+    def with_share(self, share: float) -> MemorySplit:
         """Return the split with another share of the memory."""
         return replace(self, usable=self.memory * share)
 
@@ -268,7 +268,7 @@ def share_for(split: MemorySplit, requests: int, tokens: int) -> float:
     """
     needed = requests * -(-tokens // BLOCK_TOKENS)
     share = (split.beside_kv + needed * split.kv_block) / split.memory
-    while split.at(share).blocks < needed:  # by rounding
+    while split.with_share(share).blocks < needed:  # by rounding
         share = math.nextafter(share, math.inf)
     return share
 

@@ -85,8 +85,8 @@ def test_a_step_keeps_the_larger_of_its_layers_and_its_samples():
 def test_the_share_for_some_requests_holds_these_and_no_less_does(memory, requests, tokens, tp, kv):
     split = memory_split(QWEN, memory, 0.9, tp, widths(QWEN, "fp16", kv), 2048, 256)
     share = share_for(split, requests, tokens)
-    assert requests_that_fit(split.at(share).blocks, tokens) == requests
-    assert requests_that_fit(split.at(share * (1 - 1e-9)).blocks, tokens) < requests
+    assert requests_that_fit(split.with_share(share).blocks, tokens) == requests
+    assert requests_that_fit(split.with_share(share * (1 - 1e-9)).blocks, tokens) < requests
     assert share_for(split, requests + 1, tokens) > share
 
 

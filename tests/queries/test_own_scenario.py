@@ -38,7 +38,7 @@ from nona.training.workflows.run import one_more_gpu, simulate_training_scenario
 
 NETWORK = "network: {capacity: 25 Gbit/s, latency: 20 us}"
 L4_AND_SLICES = f"""{{version: 1, name: l4, seed: 1, cluster: {{servers: [{{count: 8, gpu: l4}},
-  {{count: 2, gpu: a100-40gb, mig: "3g.20gb, 3g.20gb"}}], {NETWORK}}},
+  {{count: 2, gpu: a100-40gb, mig: "7 × 1g.5gb"}}], {NETWORK}}},
   workload: [{{model: bert_base, rate: 200/s, slo: 50 ms}}, {{model: resnet50, rate: 500/s, slo: 20 ms}}],
   schedulers: [nona, local, least-loaded]}}"""
 OLD_AND_NEW = f"""{{cluster: {{servers: [{{count: 6, gpu: t4}}, {{count: 1, gpu: h100}}], {NETWORK}}},

@@ -86,12 +86,12 @@ def with_files(scenario: Scenario, sources: Sources, uploads: Uploads) -> Scenar
     """
     taken: dict[str, str] = {}
 
-    def take(name: str) -> str:
+    def uploaded_name(name: str) -> str:
         if name not in taken:
             taken[name] = uploads.keep(name, sources.read(name))
         return taken[name]
 
-    return with_files_renamed(scenario, take)
+    return with_files_renamed(scenario, uploaded_name)
 
 
 def open_file(state: AppState, name: str, data: bytes) -> None:

@@ -146,10 +146,10 @@ def kept_schedulers(
     kept = st.session_state.get(key)
     chosen = tuple(n for n in (first if kept is None else kept) if n in allowed)
 
-    def take(names: tuple[str, ...]) -> None:
+    def set_names(names: tuple[str, ...]) -> None:
         choose(state, key, list(names))
 
-    scheduler_picker(f"{key}-picker", label, chosen, hint, take)
+    scheduler_picker(f"{key}-picker", label, chosen, hint, set_names)
     return chosen
 
 
@@ -168,7 +168,7 @@ def pick_entries(state: AppState, key: str, path: PlacePath, policies: Sequence[
     revision, wording = state.revision, words(path)
     own = {e.name: e.options for e in value_at(state.scenario, path) or ()}
 
-    def take(names: tuple[str, ...]) -> None:
+    def set_names(names: tuple[str, ...]) -> None:
         if late(state, revision):
             return
         where = (state.scenario.name, *path)
@@ -176,7 +176,7 @@ def pick_entries(state: AppState, key: str, path: PlacePath, policies: Sequence[
         state.choices.keep(EarlierOptions(options))
         state.edit(path, [{"name": n, "options": options.get((where, n), {})} for n in names])
 
-    scheduler_picker(key, wording.title, list(own), wording.about, take, policies)
+    scheduler_picker(key, wording.title, list(own), wording.about, set_names, policies)
     field_error(state, path)
 
 

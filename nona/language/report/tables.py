@@ -80,7 +80,7 @@ def _times(measure: str) -> Iterator[Column[_Row]]:
         times: TokenTimes | None = getattr(r.of, measure)
         return UNKNOWN if r.whole.state == "overloaded" or times is None else times
 
-    def at(name: str) -> Callable[[_Row], Estimate]:
+    def percentile_of(name: str) -> Callable[[_Row], Estimate]:
         def percentile(r: _Row) -> Estimate:
             times: TokenTimes | None = getattr(r.of, measure)
             return (
@@ -94,7 +94,9 @@ def _times(measure: str) -> Iterator[Column[_Row]]:
     yield Column(f"{title}, mean", read, TIME, short, interval=True, decides=decides, help=HELP[measure])
     for name in ("p50", "p95", "p99"):
         shown = decides and name == "p95"
-        yield Column(f"{title}, {name}", at(name), TIME, f"{short}_{name}", interval=True, decides=shown)
+        yield Column(
+            f"{title}, {name}", percentile_of(name), TIME, f"{short}_{name}", interval=True, decides=shown
+        )
 
 
 REQUESTS = Table[_Row](

@@ -115,7 +115,7 @@ def interval(
 
     >>> low, high = interval(1.0, "modelled")
     >>> round(low, 2), round(high, 2), interval(1.0, "given")
-    (0.56, 1.78, (1.0, 1.0))
+    (0.63, 1.58, (1.0, 1.0))
     """
     if not 0 < level < 1:
         raise CostError(f"Interval level {level!r}: it must be between 0 and 1; give for example 0.9.")

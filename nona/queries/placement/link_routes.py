@@ -117,11 +117,11 @@ def crossings(topology: Topology, p: Floats) -> LinkCrossings:
 def _seconds_per_byte(t: Topology) -> dict[str, Floats]:
     """(S,) Of the slowest link up to the card out, the uplink and the core, from each server."""
 
-    def of(links: Ints) -> Floats:
+    def seconds_on(links: Ints) -> Floats:
         return np.where(links == NONE, 0.0, 1.0 / t.link_capacity[links])
 
-    out = of(t.out_link)
-    up = np.maximum(out, of(t.up_link))
+    out = seconds_on(t.out_link)
+    up = np.maximum(out, seconds_on(t.up_link))
     everywhere = np.maximum(up, 1.0 / t.link_capacity[t.core])
     # A down link sees what comes over the core, from any server alike.
     return {"out": out, "up": up, "core": np.full(len(out), everywhere.mean())}

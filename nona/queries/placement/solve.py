@@ -58,7 +58,7 @@ def solve(
     def listed(shape: SubgraphShape, link: PlacementLink) -> ShapeCandidates:
         return candidates(shape, link, server_slots(system), enumerated)
 
-    def at(given: Floats | None) -> SolvedShares[tuple[PlacementModel, Solution]]:
+    def solve_with(given: Floats | None) -> SolvedShares[tuple[PlacementModel, Solution]]:
         check_feasible(system, given)
         model = build_model(system, listed, given)
         solution = descend_from_starts(model, gap)
@@ -67,7 +67,7 @@ def solve(
             model.shares, solution.value_s, placements(model, solution.x), wait, (model, solution)
         )
 
-    model, solution = choose_shares(system, shares, at).kept
+    model, solution = choose_shares(system, shares, solve_with).kept
     certified = solution.certified
     return Placement(
         queries=placements(model, solution.x),

@@ -204,7 +204,7 @@ HEADINGS: Mapping[Measure, tuple[str, NumberKind]] = {
 def baseline(changes: Mapping[str, Changes], measure: Measure) -> FilledTable:
     """Each scheduler's old and new value of every measure and their change; the columns of one decide."""
 
-    def of(key: Measure) -> tuple[Column[Changes], ...]:
+    def columns_of(key: Measure) -> tuple[Column[Changes], ...]:
         word, kind = HEADINGS[key]
         difference, decides = kind if key == "jct_s" else NumberKind(points), key == measure
         return (
@@ -216,4 +216,4 @@ def baseline(changes: Mapping[str, Changes], measure: Measure) -> FilledTable:
             Column(f"{word}, clear", lambda c: "*" if c.value(key).clear else None, decides=decides),
         )
 
-    return Table("scheduler", tuple(column for key in HEADINGS for column in of(key))).fill(changes)
+    return Table("scheduler", tuple(column for key in HEADINGS for column in columns_of(key))).fill(changes)

@@ -285,10 +285,10 @@ def _slo_section(data: SimulationOutcome) -> ReportPart | None:
 
 
 def _hits_by_model(schedulers: Schedulers) -> FilledTable:
-    def of(model: str) -> Column[SchedulerResult]:
+    def column_of(model: str) -> Column[SchedulerResult]:
         return Column(model, lambda s: s.models[model].slo_hit_rate, KEPT)
 
-    return Table("scheduler", tuple(map(of, next(iter(schedulers.values())).models))).fill(schedulers)
+    return Table("scheduler", tuple(map(column_of, next(iter(schedulers.values())).models))).fill(schedulers)
 
 
 def _parts_section(data: SimulationOutcome) -> ReportPart | None:

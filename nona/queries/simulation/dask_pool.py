@@ -161,12 +161,12 @@ class DaskPool(Generic[P, R]):
         """Run ``keys`` and fill in ``results``; keys lost with the work itself stay out."""
         prepared, events = uuid.uuid4().hex, SimpleQueue[tuple[Key, Any]]()
 
-        def hear(event: Any) -> None:
+        def on_event(event: Any) -> None:
             sender, scheduler, replication, fraction = event[1]
             if sender == prepared:
                 events.put(((scheduler, replication), fraction))
 
-        client.subscribe_topic(TOPIC, hear)
+        client.subscribe_topic(TOPIC, on_event)
         futures: dict[Key, Any] = {}
         try:
             with self._scheduler():

@@ -101,7 +101,7 @@ def grid_text(grid: SweepGrid) -> str:
     first = grid.rows[0].sweep
     by_pair = cells(grid, "Mean JCT")
 
-    def at(value: float) -> Column[GridRow]:
+    def column_of(value: float) -> Column[GridRow]:
         def best(row: GridRow) -> str | None:
             cell = by_pair.get((value, row.value))
             return f"{cell.leader} {cell.text('Mean JCT')}" if cell else None
@@ -111,7 +111,7 @@ def grid_text(grid: SweepGrid) -> str:
     corner: Column[GridRow] = Column(
         f"{grid.label} \\ {first.label}", lambda row: value_text(row.value, grid.unit)
     )
-    shown = Table("", (corner, *map(at, first.values))).fill(grid.rows)
+    shown = Table("", (corner, *map(column_of, first.values))).fill(grid.rows)
     size = f"{count_text(first.replications, 'replication')} of {first.jobs:,} jobs per cell"
     lines = [f"{first.label} × {grid.label}: {size} ({first.engine}, {grid.seconds:.1f} s)"]
     return "\n".join([*lines, "", shown.text()])

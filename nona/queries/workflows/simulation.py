@@ -299,13 +299,13 @@ def simulate(
         summaries = {name: summarize(r, slo_s, prepared.scenario.labels) for name, r in ordered.items()}
         return SimulationResult(summaries, ordered, solved, warmup, precision, time.perf_counter() - begin)
 
-    def take(records: RecordsByScheduler, warmup: Warmup) -> None:
+    def report_ended(records: RecordsByScheduler, warmup: Warmup) -> None:
         on_ended(lambda: result(records, warmup))
 
     with _opened(workers, dask) as pool:  # one for all rounds, so that processes start once
         chosen = chosen_schedulers(prepared, solved, cache=cache)
         runner = Runner(prepared.system, chosen, workers, pool, on_progress)
-        warmup, records, precision = _runs(runner, spec, options, certain, take)
+        warmup, records, precision = _runs(runner, spec, options, certain, report_ended)
     return result(records, warmup, precision)
 
 

@@ -147,7 +147,7 @@ def slower_than_a100(device: Device, options: CostOptions) -> float:
 
     >>> from nona.cluster.hardware.device import find_device
     >>> [round(slower_than_a100(find_device(d), CostOptions()), 2) for d in ("a100-40gb", "l4", "h100")]
-    [1.0, 1.99, 0.42]
+    [1.0, 1.99, 0.44]
     """
     here, there = slice_of(device, 1), slice_of(find_device(A100S[1]), 1)
     if device.name in A100S or here is None or there is None:

@@ -330,7 +330,7 @@ def test_a_shared_link_equals_naive_sharing(works):
     for number, (at, work) in enumerate(works):
         output, job = Output(number, work, work, (0,), (0,), 0), SimpleNamespace(number=number, query=0)
         job.trace, job.sent_bytes, job.deliver = trace, 0.0, lambda number: None
-        env.at(at, number, lambda _, job=job, output=output: link.send(job, output, (0,), 0, 1))
+        env.schedule_at(at, number, lambda _, job=job, output=output: link.send(job, output, (0,), 0, 1))
     env.run()
     ends = [m.end_s for m in sorted(trace.messages, key=lambda m: m.tensor)]
     np.testing.assert_allclose(ends, naive_sharing(works), rtol=1e-9)

@@ -117,7 +117,7 @@ def _budget(state: AppState) -> None:
     options = sorted({*BUDGETS, now}, key=lambda budget: 0 if isinstance(budget, str) else budget)
     wording = words("cluster.servers[0].engine.budget")
 
-    def take(budget: int | str) -> None:
+    def choose_budget(budget: int | str) -> None:
         data = state.scenario.model_dump(mode="json")
         for group in data["cluster"]["servers"]:
             if group["engine"] is not None:
@@ -129,7 +129,7 @@ def _budget(state: AppState) -> None:
         options,
         now,
         lambda budget: wording.choices.get(budget, f"{budget:,}" if isinstance(budget, int) else budget),
-        **acting(f"language-budget-{state.revision}", take),
+        **acting(f"language-budget-{state.revision}", choose_budget),
         help=f"{wording.about} For all engines; page Scenario has the setting of each.",
     )
 

@@ -49,10 +49,10 @@ def group_field(state: AppState) -> None:
     groups = state.scenario.cluster.servers
     names = {i: f"group {i + 1}: {g.gpu}" for i, g in enumerate(groups) if g.engine is None}
 
-    def take(group: int | None) -> None:
+    def choose_group(group: int | None) -> None:
         state.change((PART,), {**state.value((PART,)), "group": group, "offers": []})
 
-    field(state, (PART, "group"), choices={None: words((PART, "group")).none, **names}, edit=take)
+    field(state, (PART, "group"), choices={None: words((PART, "group")).none, **names}, edit=choose_group)
     if state.value((PART, "group")) is not None:
         st.caption(
             "The fewest servers that also survive the required losses. With growth, the answer says "

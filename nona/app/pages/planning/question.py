@@ -145,14 +145,14 @@ def _survival(state: AppState) -> None:
     if without and state.shown(path) != "rack":
         choices["rack"] += f" (not available: {NO_RACKS})"
 
-    def take(value: str) -> None:
+    def choose(value: str) -> None:
         if value == "rack" and without:
             state.notify(f"A rack cannot be chosen: {NO_RACKS}.")
             state.revision += 1  # the field goes back
         else:
             state.edit(path, value)
 
-    field(state, path, choices=choices, edit=take)
+    field(state, path, choices=choices, edit=choose)
 
 
 def _models(state: AppState) -> None:

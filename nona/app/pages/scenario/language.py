@@ -249,7 +249,7 @@ def _arrivals(state: AppState, index: int) -> None:
     now = CLOSED if row.concurrency else OPEN if row.rate is not None else REPLAYED
     now = now if row.after is None else _setting_key(row.after)
 
-    def take(way: str) -> None:
+    def choose_arrivals(way: str) -> None:
         label, whole = state.scenario.language_labels[index], state.value(place)
         left = state.choices.get(FormerArrivals).settings
         before = left.get((label, way), ways[way])
@@ -262,7 +262,7 @@ def _arrivals(state: AppState, index: int) -> None:
         "with one request at a time, so the load limits itself. After a row: "
         f"{words((*place, 'after')).about}"
     )
-    selector("Arrivals", list(ways), now, f"arrivals-{state.revision}-{index}", take, hint)
+    selector("Arrivals", list(ways), now, f"arrivals-{state.revision}-{index}", choose_arrivals, hint)
     if now in (OPEN, CLOSED):
         field(state, (*place, "concurrency" if now == CLOSED else "rate"))
 
@@ -275,7 +275,7 @@ def _lengths(state: AppState, index: int) -> None:
     row, place = state.scenario.language[index], ("language", index, "llm")
     traces = dict.fromkeys([*_traces(state), *([row.llm.trace] if row.llm.trace else [])])
 
-    def take(source: str) -> None:
+    def choose_source(source: str) -> None:
         whole = state.value(place[:2])
         drawn = source == DRAWN
         after = whole["after"] if drawn else None
@@ -286,7 +286,14 @@ def _lengths(state: AppState, index: int) -> None:
     options = [DRAWN, *traces]
     with st.grid(5, min_column_width=120, vertical_alignment="bottom"):
         hint = "Token counts of prompts and answers: drawn at random, or from a trace with its arrivals."
-        selector("Lengths", options, row.llm.trace or DRAWN, f"lengths-{state.revision}-{index}", take, hint)
+        selector(
+            "Lengths",
+            options,
+            row.llm.trace or DRAWN,
+            f"lengths-{state.revision}-{index}",
+            choose_source,
+            hint,
+        )
         for side in ("input", "output") if row.llm.tokens else ():
             path = (*place, "tokens", side)
             title = words(path).title

@@ -334,7 +334,7 @@ def _process(state: AppState, index: int) -> None:
     choices |= {"trace" if name == now else name: f"Trace {name}" for name in traces}
     closed = state.scenario.workload[index].concurrency is not None
 
-    def take(value: str) -> None:
+    def choose(value: str) -> None:
         if value == USERS or closed:
             _close_loop(state, index, value)
         elif value in drawn:
@@ -348,9 +348,9 @@ def _process(state: AppState, index: int) -> None:
             titles = {title: value for value, title in choices.items()}
             key = f"users-{state.revision}-{index}"
             hint = words((*path, "process")).about
-            selector("Arrivals", list(titles), choices[USERS], key, lambda title: take(titles[title]), hint)
+            selector("Arrivals", list(titles), choices[USERS], key, lambda title: choose(titles[title]), hint)
         else:
-            field(state, (*path, "process"), choices=choices, edit=take)
+            field(state, (*path, "process"), choices=choices, edit=choose)
         field_error(state, path)
 
 

@@ -111,7 +111,7 @@ def _use(state: AppState, profiles: ProfilesSpec | None, workload: str | int) ->
 def _upload(state: AppState) -> None:
     key = f"elastic-upload-{state.revision}"
 
-    def take() -> None:
+    def choose() -> None:
         state.choices.complaints.pop(_COMPLAINT, None)
         try:
             names = [state.uploads.add(file.name, file.getvalue()) for file in st.session_state[key]]
@@ -134,7 +134,7 @@ def _upload(state: AppState) -> None:
         key=key,
         type=["csv"],
         accept_multiple_files=True,
-        on_change=take,
+        on_change=choose,
         max_upload_size=64,
         help="Workload: CSV with the columns name, arrival_s, application, gpus, batch_size. Profiles: "
         f"{', '.join(_TABLES)}, with the columns of those that ship.",

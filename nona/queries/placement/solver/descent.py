@@ -205,17 +205,17 @@ def _part_of_the_way(model: PlacementModel, x: Table, wanted: Table, limit: floa
     long, sub-graphs mix.
     """
 
-    def at(t: float) -> Table:
+    def table_at(t: float) -> Table:
         return [[p + t * (q - p) for p, q in zip(a, b, strict=True)] for a, b in zip(x, wanted, strict=True)]
 
     def value(t: float) -> float:
-        objective = objective_s(model, value_at(model, at(t)))
+        objective = objective_s(model, value_at(model, table_at(t)))
         return objective if math.isfinite(objective) else 2.0 * limit
 
     t = float(
         scipy.optimize.minimize_scalar(value, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-4}).x
     )
-    return at(t) if value(t) < limit else None
+    return table_at(t) if value(t) < limit else None
 
 
 def _columns_of(

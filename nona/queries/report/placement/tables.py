@@ -113,12 +113,12 @@ def _without_weights(report: placement.PlacementReport, kind: str, light: Sequen
 def class_shares(report: placement.PlacementReport) -> FilledTable:
     """Return the probability of each executor class, model by model; no rows for a single class."""
 
-    def of(kind: str) -> Column[dict[str, float]]:
+    def column_of(kind: str) -> Column[dict[str, float]]:
         return Column(kind, lambda shares: shares[kind] if shares[kind] > _LEAST_SHARE else None, SHARE)
 
     kinds = [c.executor_class for c in report.predicted.classes]
     rows = {name: dict(shares) for name, shares in report.class_shares.items()}
-    return Table("model", tuple(map(of, kinds))).fill(rows if len(kinds) > 1 else {})
+    return Table("model", tuple(map(column_of, kinds))).fill(rows if len(kinds) > 1 else {})
 
 
 class _Timed(NamedTuple):

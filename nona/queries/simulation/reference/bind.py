@@ -148,6 +148,6 @@ class RoundDispatcher:
     def _ask(self) -> Process:
         env = self._parts.env
         while True:
-            yield env.at(self._rounds.next_s, content_key(ROUND))
+            yield env.schedule_at(self._rounds.next_s, content_key(ROUND))
             if not self._rounds.left_out(self._totals, env.peek()):
                 self._dispatcher.allot(self._rounds.work_s(self._totals, self._parts.look()))

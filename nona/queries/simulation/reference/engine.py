@@ -120,7 +120,7 @@ class SimPyRun:
         for number, (arrival_s, query, draws, uniforms) in enumerate(rows):
             if math.isinf(arrival_s):
                 return
-            yield self.env.at(arrival_s, content_key(ARRIVAL, number))
+            yield self.env.schedule_at(arrival_s, content_key(ARRIVAL, number))
             self._next_job(query, plans[query], draws, uniforms, -1)
 
     def _send(self, query: int, user: int, time_s: float) -> None:
@@ -130,7 +130,7 @@ class SimPyRun:
             plan, rows = self._users[query]
             self._next_job(query, plan, *next(rows), user)
 
-        self.env.at(time_s, user_key(query, user), arrive)
+        self.env.schedule_at(time_s, user_key(query, user), arrive)
 
     def _next_job(
         self, query: int, plan: QueryPlan, draws: list[float] | None, uniforms: Any, user: int

@@ -125,19 +125,19 @@ class ExecutorProcess:
         if job.trace is not None:
             times = job.joined_s[task], job.start_s[task], job.end_s[task]
             job.trace.tasks.append(TaskInterval(job.number, job.query, task, self.number, *times))
-        yield self.env.at(self.free_s, content_key(TASK_END, job.number, task))
+        yield self.env.schedule_at(self.free_s, content_key(TASK_END, job.number, task))
         self._in_service = None
         self.on_end([job], task, self)
 
     def _background(self, items: Iterator[tuple[float, float]]) -> Process:
         for arrival_s, service_s in items:
-            yield self.env.at(arrival_s, content_key(BACKGROUND, self.number))
+            yield self.env.schedule_at(arrival_s, content_key(BACKGROUND, self.number))
             self.board.promise(self.number, self._background_mean_s)
             self.board.freed.discard(self.number)
             self.join(None, service_s=service_s)
 
     def _run_background(self, service_s: float) -> Process:
-        yield self.env.at(self._hold(service_s), content_key(BACKGROUND, self.number, 1))
+        yield self.env.schedule_at(self._hold(service_s), content_key(BACKGROUND, self.number, 1))
         self._in_service = None
         self._background_ended()
 

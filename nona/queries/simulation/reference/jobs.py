@@ -119,7 +119,7 @@ class QueryJob:
             self.arrive(number)
         else:
             key = content_key(DELIVERY, self.number, last)
-            self.env.at(now, key, lambda _: self.arrive(number))
+            self.env.schedule_at(now, key, lambda _: self.arrive(number))
 
 
 JctParts = tuple[

@@ -57,7 +57,7 @@ class Environment(simpy.Environment):
         """Put what follows at once before all else at this instant."""
         self._push(self._now + delay, _AT_ONCE, event)
 
-    def at(
+    def schedule_at(
         self, time_s: float, key: int, callback: Callable[[simpy.Event], None] | None = None
     ) -> simpy.Event:
         """Schedule an event at an instant, in the order of its content key, which then calls back."""

@@ -207,7 +207,9 @@ class _Deliveries:
 
     def _reach(self, message: Message, place: int) -> None:
         number = message.output.numbers[place]
-        self.env.at(message.delivered_s, message.key(DELIVERY, place), lambda _: message.job.deliver(number))
+        self.env.schedule_at(
+            message.delivered_s, message.key(DELIVERY, place), lambda _: message.job.deliver(number)
+        )
 
     def also(self, message: Message, place: int) -> None:
         if math.isnan(message.delivered_s):
@@ -279,7 +281,7 @@ class FifoLinks(_Deliveries):
             message.start_s = start_s
         message.steps += 1
         if message.steps < len(message.path):
-            self.env.at(start_s, message.key(HOP, message.places[0]), lambda _: self._join(message))
+            self.env.schedule_at(start_s, message.key(HOP, message.places[0]), lambda _: self._join(message))
             return
         self._leave(message)
 
@@ -318,7 +320,7 @@ class SharedLink(_Deliveries):
 
     def _arrive(self, background: Iterator[tuple[float, float]]) -> Process:
         for number, (arrival_s, work_s) in enumerate(background, start=1):
-            yield self.env.at(arrival_s, content_key(LINK_BACKGROUND))
+            yield self.env.schedule_at(arrival_s, content_key(LINK_BACKGROUND))
             self._add(work_s, content_key(LINK_BACKGROUND, number), None)
 
     def send(
@@ -349,7 +351,7 @@ class SharedLink(_Deliveries):
             return
         now = self.env.now
         self._end_s = max(now, now + (self.flows[0][0] - self.virtual_s) * len(self.flows))
-        self.env.at(self._end_s, content_key(LINK_END), self._depart)
+        self.env.schedule_at(self._end_s, content_key(LINK_END), self._depart)
 
     def _depart(self, _: simpy.Event) -> None:
         now = self.env.now

@@ -204,7 +204,7 @@ class PickDispatcher:
         late_s = parts.prepared.hand_over_s
         if late_s > 0:
             key = content_key(HANDED, job.number, task)
-            parts.env.at(parts.env.now + late_s, key, lambda _: self._fetch(job, task))
+            parts.env.schedule_at(parts.env.now + late_s, key, lambda _: self._fetch(job, task))
         else:
             self._fetch(job, task)
 
@@ -239,7 +239,7 @@ class PickDispatcher:
         freed_s = min(executor.cleared_s() for executor in self._parts.executors)
         if freed_s != self._wake_s and not math.isinf(freed_s):
             self._wake_s = freed_s  # plans before this one are ignored
-            self._parts.env.at(freed_s, content_key(WAKE), self._woken)
+            self._parts.env.schedule_at(freed_s, content_key(WAKE), self._woken)
 
     def _woken(self, _: simpy.Event) -> None:
         if self._parts.env.now != self._wake_s:

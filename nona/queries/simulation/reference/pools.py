@@ -143,7 +143,7 @@ class Instance:
     def end_at(self, end_s: float) -> None:
         """Set the end of the step; an end that was set before does not count."""
         self.end_s = end_s
-        self._end = self.pool.env.at(end_s, self._key, self._ended)
+        self._end = self.pool.env.schedule_at(end_s, self._key, self._ended)
 
     def _ended(self, event: simpy.Event) -> None:
         if event is self._end:
@@ -189,8 +189,10 @@ class Pool(ExecutorProcess):
         while True:
             self._joined = self.env.event()
             due_s = self._due_s() if self._idle() else math.inf
-            yield self._joined if math.isinf(due_s) else self._joined | self.env.at(due_s, self._key)
-            yield self.env.at(self.env.now, self._key)  # once all that happens at this instant has happened
+            yield self._joined if math.isinf(due_s) else self._joined | self.env.schedule_at(due_s, self._key)
+            yield self.env.schedule_at(
+                self.env.now, self._key
+            )  # once all that happens at this instant has happened
             self._decide()
 
     @property
