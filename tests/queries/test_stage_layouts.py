@@ -135,6 +135,22 @@ def test_loads_of_stages_say_where_the_bottleneck_is():
     assert simulation_report(result.summaries, 0.0).stages == ()
 
 
+def test_loads_count_the_traffic_of_the_pool_alone_and_the_gain_of_instances():
+    """A row without stages takes no instances; two beside each other carry 1.22 times as much."""
+    given_scenario = staged(
+        (4, 11), [{"gpu": "t4", "instances": {"most": 2, "speed": [1, 0.61]}}], rate="20/s"
+    )
+    data = given_scenario.model_dump(mode="json")
+    data["workload"].append({"model": "m", "name": "z", "rate": "5/s"})
+    data["workload"][0]["stages"]["b"]["instances"][0]["count"] = 2
+    system = prepare(Scenario.model_validate(data)).system
+    a, b = stage_loads(system, {"m": 20.0, "z": 5.0})
+    assert [a.load, b.load] == pytest.approx([20 * 4e-3, 20 * 11e-3 / 1.22])
+    twins = Scenario.model_validate(data | {"workload": [data["workload"][0], data["workload"][0]]})
+    both = stage_loads(prepare(twins).system, {"m": 20.0, "m #2": 5.0})
+    assert [s.load for s in both] == pytest.approx([25 * 4e-3, 25 * 11e-3 / 1.22])
+
+
 def test_processes_of_the_host_and_batching_stay():
     stages = {
         "a": {"cpu": 3},

@@ -26,7 +26,9 @@ from nona.core.registry import load
 _PARTS = [part for family in families() for part in family.compiled]
 FAMILIES = {part.name: part.run for part in sorted(_PARTS, key=lambda part: part.last)}
 _CLAIM = "preparing"
-_STALE_S = 3600.0  # whoever claimed the work so long ago has died; a busy machine may take half an hour
+_STALE_S = (
+    3600.0  # a process that claimed the work so long ago has died; a busy machine may take half an hour
+)
 
 
 def compile_families(families: Iterable[str] = FAMILIES) -> None:

@@ -38,32 +38,32 @@ def stage_loads(system: System, per_s: Mapping[str, float]) -> tuple[StageLoad, 
     of_stage: dict[tuple[str, str], list[int]] = {}
     for row, stage, pool in pools.stages:
         if stage:
-            of_stage.setdefault((row, stage), []).extend(np.flatnonzero(pools.pool == pool).tolist())
+            of_stage.setdefault((row, stage), []).append(pool)
+    of_task = [q.name for q in system.queries for _ in range(len(q.tasks))]  # tasks numbered through
     found = []
-    for (row, stage), instances in of_stage.items():
-        own = queries[row]
+    for (row, stage), numbers in of_stage.items():
+        own, instances = queries[row], np.flatnonzero(np.isin(pools.pool, numbers))
         task = own.tasks.task_ids.index(stage)
-        arriving = sum(
-            per_s[q.name] for q in system.queries if q.replica == own.replica and stage in q.tasks.task_ids
-        )
-        gpus = sorted({int(pools.gpu[i]) for i in instances if pools.gpu[i] < system.executors})
-        places = gpus or instances
-        seconds = [_full_s(own, int(pools.kind[place]), task) for place in places]
+        joining = np.flatnonzero(np.isin(pools.joins, numbers).any(axis=1))
+        arriving = sum(per_s[of_task[t]] for t in joining)
+        gpus = sorted({int(gpu) for gpu in pools.gpu[instances] if gpu < system.executors})
+        kinds = pools.kind[gpus or instances].tolist()
+        seconds = own.load_s[kinds, task] if gpus else [_host_s(own, kind, task) for kind in kinds]
         found.append(
             StageLoad(
                 row=row,
                 stage=stage,
                 instances=len(instances),
                 gpus=tuple(gpus),
-                alone_s=float(own.tasks.compute_s[int(pools.kind[places[0]]), task]),
-                load=arriving / sum(1.0 / max(s, 1e-12) for s in seconds),
+                alone_s=float(own.tasks.compute_s[kinds[0], task]),
+                load=arriving / sum(1.0 / max(float(s), 1e-12) for s in seconds),
             )
         )
     return tuple(found)
 
 
-def _full_s(query: QueryClass, kind: int, task: int) -> float:
-    """Seconds that a query takes of a task in full batches, on an executor class."""
+def _host_s(query: QueryClass, kind: int, task: int) -> float:
+    """Seconds of a process that a query takes in full batches; it takes none of an executor."""
     rule = query.batching_of(task)
     members = 1 if rule is None else rule.max_batch
     return float(query.step_s[min(members, len(query.step_s)) - 1, kind, task]) / members

@@ -77,7 +77,7 @@ def engine_named(name: str) -> str:
     return "simpy"
 
 
-class Cancelled(Exception):  # noqa: N818  (not an error of the input: whoever watches has had enough)
+class Cancelled(Exception):  # noqa: N818  (not an error of the input: the run was ended)
     """Raised from a progress callback to stop the run; it comes out of :func:`simulate_run`."""
 
 

@@ -15,7 +15,7 @@ TAIL_WORK = 100.0  # the tail may take this many times the work of the largest j
 TAIL_FACTOR = 5  # and this many times the jobs before it
 MOST_CYCLE_JOBS = 1_000_000  # of a trace's or a burst's cycle that the tail may take beside
 LEAST_UNREPORTED = 10  # a report takes longer than ten jobs do
-MOST_UNREPORTED = 8000  # jobs: whoever watches a long run wants to see it move
+MOST_UNREPORTED = 8000  # jobs: a long run should be seen to move
 
 
 @dataclass(frozen=True, slots=True)
