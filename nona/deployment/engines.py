@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nona.deployment.facts import ASKED, GIVEN, Ledger, placeholder
+from nona.deployment.facts import ASKED, Ledger, placeholder
 from nona.deployment.found import Found, FoundEngine, FoundLoad
-from nona.deployment.nodes import known_device
 from nona.language.models import language_models
 
 
@@ -139,8 +138,7 @@ def _group(
     key = f"{name}.gpu"
     gpu: str | None = engine.gpu or None
     if gpu is None:
-        answer = ledger.ask(key, f"device of the GPUs of {name}", engine.place, hint=hint or None)
-        gpu = None if answer is None else known_device(str(answer), f"{GIVEN} {key}")
+        gpu = ledger.device(key, f"device of the GPUs of {name}", engine.place, hint or None) or None
     count = engine.count
     if count is None:
         count = int(float(ledger.assume(f"{name}: engines", 1, engine.place, "count", f"{name}.count")))

@@ -11,6 +11,7 @@ from pydantic import Field
 from nona.core.document import Document
 from nona.core.errors import DeploymentError, suggestion
 from nona.core.units import Dimension, parse_quantity, quantity_text
+from nona.deployment.products import device_problem
 
 Kind = Dimension | Literal["count", "text"]
 MOST_FACTS = 5000
@@ -21,12 +22,17 @@ ASKED = "asked: "
 """Begins what stands in a scenario for a value that is asked, before its key."""
 
 
-class UnaskedError(DeploymentError):
-    """An answer, under its ``key``, to a question that is not asked."""
+class AnswerError(DeploymentError):
+    """An answer that is refused: its ``key``, and the ``problem`` with it."""
 
-    def __init__(self, message: str, key: str) -> None:
-        super().__init__(message)
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(f"{GIVEN} {key[:80]}: {problem}")
         self.key = key
+        self.problem = problem
+
+
+class UnaskedError(AnswerError):
+    """An answer to a question that is not asked."""
 
 
 class Fact(Document):
@@ -141,6 +147,14 @@ class Ledger:
         answer = self.ask(key, what, place, kind, hint)
         return answer if isinstance(answer, float) else None
 
+    def device(self, key: str, what: str, place: str, hint: str | None = None) -> str:
+        """Ask for a device of the catalogue; empty while there is no answer."""
+        answer = self.ask(key, what, place, hint=hint)
+        problem = "" if answer is None else device_problem(str(answer))
+        if problem:
+            raise AnswerError(key, problem)
+        return "" if answer is None else str(answer)
+
     def dropped(self, key: str) -> bool:
         """Return whether a person answered ``none``: there is no such thing."""
         self._keys.add(key)
@@ -155,10 +169,10 @@ class Ledger:
         for key in self.answers:
             if key not in self._keys:
                 raise UnaskedError(
-                    f"--set {key[:80]}: nothing is asked by this name; {suggestion(key, known)}."
-                    if known
-                    else f"--set {key[:80]}: nothing is asked; leave it out.",
                     key,
+                    f"nothing is asked by this name; {suggestion(key, known)}."
+                    if known
+                    else "nothing is asked; leave it out.",
                 )
         return Facts(
             read=tuple(self._read),
@@ -197,4 +211,4 @@ def _parsed(key: str, text: str, kind: Kind) -> float | str:
             raise ValueError(f"{text[:40]!r} is not a whole number; write digits only")
         return number
     except (ValueError, OverflowError) as error:
-        raise DeploymentError(f"--set {key}: {error}.") from None
+        raise AnswerError(key, f"{error}.") from None

@@ -27,7 +27,7 @@ from nona.deployment.facts import Ledger
 from nona.deployment.files import GivenFile
 from nona.deployment.found import Found, FoundServers
 from nona.deployment.located import Tree
-from nona.deployment.nodes import known_device
+from nona.deployment.products import device_problem
 from nona.deployment.writing import ANNOTATION
 from nona.scenario.rows import MOST_GPUS
 
@@ -90,7 +90,9 @@ def _noted(file: GivenFile) -> list[_Noted]:
 def _servers(
     one: _Noted, parted: Sequence[GivenFile], plugins: Sequence[tuple[GivenFile, Tree]], ledger: Ledger
 ) -> FoundServers:
-    gpu, gpus = known_device(str(one.notes.get("gpu", "")), one.place), one.count("gpus")
+    gpu, gpus = str(one.notes.get("gpu", "")), one.count("gpus")
+    if problem := device_problem(gpu):
+        raise DeploymentError(f"{one.place}: {problem}")
     try:
         layouts = _layouts(one, gpu, gpus, parted)
     except HardwareError as error:

@@ -11,7 +11,7 @@ import yaml
 
 from nona.core.errors import DeploymentError, GraphError
 from nona.deployment.ensembles import stage_graph
-from nona.deployment.facts import Facts, Ledger
+from nona.deployment.facts import AnswerError, Facts, Ledger
 from nona.deployment.files import GivenFile
 from nona.deployment.found import Batching, Found, Stage, StageGraph
 from nona.deployment.gpu_sharing import shared_servers
@@ -175,9 +175,7 @@ def _with_calls(
     stages, transfers = list(graph.stages), list(graph.transfers)
     for name in names:
         if name not in models or name == root.name:
-            raise DeploymentError(
-                f"--set {root.name}.calls: {name[:60]!r} is no other model of the repository."
-            )
+            raise AnswerError(f"{root.name}.calls", f"{name[:60]!r} is no other model of the repository.")
         inner = stage_graph(models[name], models, sizes, ledger)
         stages += [s for s in inner.stages if s.name not in {t.name for t in stages}]
         transfers += inner.transfers

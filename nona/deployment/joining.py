@@ -11,13 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nona.core.errors import DeploymentError
 from nona.core.units import parse_quantity
 from nona.deployment.engines import engine_parts
 from nona.deployment.ensembles import batching_settings
-from nona.deployment.facts import ASKED, GIVEN, Ledger, placeholder, text_of
+from nona.deployment.facts import ASKED, AnswerError, Ledger, placeholder, text_of
 from nona.deployment.found import Found, FoundServers, FoundTimes, Stage, StageGraph
-from nona.deployment.nodes import known_device
 from nona.models.graph.model import ModelGraph
 from nona.models.graph.node_link import to_node_link
 from nona.scenario.lookup import unused_name
@@ -90,12 +88,11 @@ def _asked_servers(graphs: Sequence[StageGraph], found: Found, ledger: Ledger) -
     pools = [pool for g in graphs for s in g.stages for pool in s.pools]
     place = graphs[0].place
     gpus = 1 + max((gpu for pool in pools for gpu in pool.gpus), default=0)
-    gpu = ledger.ask("servers.gpu", "device of the servers, e.g. a100-80gb", place)
+    name = ledger.device("servers.gpu", "device of the servers, e.g. a100-80gb", place)
 
     def number(key: str, what: str, value: int) -> int:
         return int(float(ledger.assume(f"servers: {what}", value, place, "count", f"servers.{key}")))
 
-    name = "" if gpu is None else known_device(str(gpu), f"{GIVEN} servers.gpu")
     count, gpus = number("count", "how many", 1), number("gpus", "GPUs of each", gpus)
     return (FoundServers(count, name, gpus, number("vcpus", "vCPUs of each", 16), place),)
 
@@ -202,11 +199,9 @@ def batch_times(text: str, key: str) -> dict[int, float]:
         times = {int(m[1]): parse_quantity(m[2].strip(), "time") for m in parts}
         times = times or {1: parse_quantity(text.strip(), "time")}
     except ValueError as error:
-        raise DeploymentError(f"{GIVEN} {key}: {error}.") from None
+        raise AnswerError(key, f"{error}.") from None
     if 1 not in times or min(times.values()) <= 0 or min(times) < 1:
-        raise DeploymentError(
-            f"{GIVEN} {key}: the time of one query must be among them; write 1: 5 ms, 8: 12 ms."
-        )
+        raise AnswerError(key, "the time of one query must be among them; write 1: 5 ms, 8: 12 ms.")
     return dict(sorted(times.items()))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from nona.core.errors import DeploymentError
-from nona.deployment.facts import Ledger
+from nona.deployment.facts import AnswerError, Ledger
 from nona.deployment.found import Batching, Found, Stage, StageGraph, Transfer
 from nona.deployment.located import Tree
 from nona.deployment.products import device_named
@@ -298,9 +298,7 @@ def _chain(tree: Tree, a: int, app: str, answer: str, ledger: Ledger) -> StageGr
     names = [n.strip() for n in answer.split(",")]
     for name in names:
         if name not in places or names.count(name) > 1:
-            raise DeploymentError(
-                f"--set {app}.graph: {name[:60]!r} is no deployment of {app}, or stands twice."
-            )
+            raise AnswerError(f"{app}.graph", f"{name[:60]!r} is no deployment of {app}, or stands twice.")
     stages = tuple(Stage(name, name, places[name]) for name in names)
     transfers = tuple(
         Transfer(

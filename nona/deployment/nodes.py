@@ -24,7 +24,7 @@ from nona.cluster.hardware.mig import (
 )
 from nona.cluster.hardware.mig_parted import read_mig_parted
 from nona.core.errors import DeploymentError, HardwareError
-from nona.deployment.facts import ASKED, GIVEN, Ledger
+from nona.deployment.facts import ASKED, AnswerError, Ledger
 from nona.deployment.files import GivenFile
 from nona.deployment.found import Found, FoundServers
 from nona.deployment.located import Tree
@@ -126,22 +126,8 @@ def _device(node: _Node, product: str, ledger: Ledger) -> str:
     gpu = device_named(product, node.label_number("gpu.memory"))
     if gpu:
         return gpu
-    answer = ledger.ask(
-        f"{node.name}.gpu", f"device of {node.name}, a {product or 'GPU without a name'}", node.place
-    )
-    return "" if answer is None else known_device(str(answer), f"--set {node.name}.gpu")
-
-
-def known_device(name: str, place: str) -> str:
-    """Return the name of a device that the catalogue has.
-
-    Raises ``DeploymentError`` for another name.
-    """
-    if name not in devices():
-        raise DeploymentError(
-            f"{place}: {name[:60]!r} is no known device; use one of {', '.join(devices())}."
-        )
-    return name
+    what = f"device of {node.name}, a {product or 'GPU without a name'}"
+    return ledger.device(f"{node.name}.gpu", what, node.place)
 
 
 def _layouts(
@@ -194,7 +180,7 @@ def _answered(key: str, text: str, board_name: str, gpus: int) -> list[str | Non
         if board_name:
             layouts = tuple(of and placed_text(parse_layout(of, board_name)) for of in layouts)
     except HardwareError as error:
-        raise DeploymentError(f"{GIVEN} {key}: {error}") from None
+        raise AnswerError(key, str(error)) from None
     return list(layouts)
 
 

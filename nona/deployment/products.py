@@ -104,6 +104,12 @@ def device_named(product: str, memory_mib: float | None = None) -> str:
     return ""
 
 
+def device_problem(name: str) -> str:
+    """Return why the catalogue has no device of this name; empty where it has one."""
+    known = devices()
+    return "" if name in known else f"{name[:60]!r} is no known device; use one of {', '.join(known)}."
+
+
 def label_of(device: str) -> str:
     """Return the value of the label ``nvidia.com/gpu.product`` on nodes with this device.
 

@@ -13,7 +13,6 @@ from nona.core.errors import DeploymentError, HardwareError
 from nona.deployment.facts import Ledger
 from nona.deployment.files import GivenFile
 from nona.deployment.found import Found, FoundServers
-from nona.deployment.nodes import known_device
 from nona.deployment.products import device_named
 
 MOST_GPUS = 64
@@ -125,8 +124,7 @@ def _groups(gpus: Mapping[int, _Gpu], ledger: Ledger) -> list[FoundServers]:
         device = device_named(gpu.product, gpu.memory_mib)
         if not device:
             what = f"device of GPU {number}, a {gpu.product or 'GPU without a name'}"
-            answer = ledger.ask(f"gpu{number}.gpu", what, gpu.place)
-            device = "" if answer is None else known_device(str(answer), f"--set gpu{number}.gpu")
+            device = ledger.device(f"gpu{number}.gpu", what, gpu.place)
         layout = ", ".join(sorted(gpu.placed, key=_start) or gpu.slices)
         if layout and device:
             layout = _checked(layout, device, gpu.place)

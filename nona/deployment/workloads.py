@@ -10,7 +10,6 @@ from nona.deployment.facts import Ledger
 from nona.deployment.files import GivenFile
 from nona.deployment.found import Found, FoundEngine, FoundServers
 from nona.deployment.located import Tree
-from nona.deployment.nodes import known_device
 from nona.deployment.products import device_named
 from nona.deployment.vllm import engine_of, options
 from nona.deployment.writing import ANNOTATION
@@ -101,8 +100,7 @@ def _servers(
     product = tree.text(*one.pod, "nodeSelector", "nvidia.com/gpu.product")
     gpu = one.note("gpu") or device_named(product)
     if not gpu:
-        answer = ledger.ask(f"{name}.gpu", f"device of the GPUs of {name}", place)
-        gpu = "" if answer is None else known_device(str(answer), f"--set {name}.gpu")
+        gpu = ledger.device(f"{name}.gpu", f"device of the GPUs of {name}", place)
     if one.note("servers"):
         mps = one.count("mps", 1)
         mig = one.note("mig")

@@ -11,7 +11,7 @@ from nona.app.session.page_list import page_file
 from nona.app.session.state import AppState
 from nona.core.errors import NonaError
 from nona.core.foreign import is_zip
-from nona.deployment.facts import GIVEN, Fact, UnaskedError
+from nona.deployment.facts import AnswerError, Fact, UnaskedError
 from nona.deployment.files import GivenFile, file_of, given_files, unpacked
 from nona.deployment.importing import Imported, import_files
 from nona.deployment.kinds import recognize
@@ -88,8 +88,13 @@ def answer(state: AppState, key: str, text: str) -> None:
         answers[key] = text.strip()
     try:
         answers, imported = _read(runs.files, answers)
+    except AnswerError as error:
+        asked = () if runs.imported is None else runs.imported.facts.asked
+        question = next((fact.what for fact in asked if fact.key == error.key), error.key)
+        state.choices.keep(replace(runs, problem=f"{question}: {error.problem}"))
+        return
     except NonaError as error:
-        state.choices.keep(replace(runs, problem=_refusal(runs, key, str(error))))
+        state.choices.keep(replace(runs, problem=str(error)))
         return
     state.choices.keep(WhatRuns(runs.files, answers, imported))
 
@@ -102,14 +107,6 @@ def _read(files: Sequence[GivenFile], answers: Mapping[str, str]) -> tuple[dict[
             return kept, import_files(files, kept)
         except UnaskedError as error:
             del kept[error.key]
-
-
-def _refusal(runs: WhatRuns, key: str, problem: str) -> str:
-    """Return why an answer was refused, after the question and not after its option of a command."""
-    asked = () if runs.imported is None else runs.imported.facts.asked
-    question = next((fact.what for fact in asked if fact.key == key), key)
-    option = f"{GIVEN} {key}: "
-    return f"{question}: {problem[len(option) :]}" if problem.startswith(option) else problem
 
 
 def take_suggestions(state: AppState) -> None:
