@@ -42,7 +42,10 @@ class EngineParts:
 def engine_parts(found: Found, others: bool, ledger: Ledger) -> EngineParts:
     """Return the engines that were found, and the requests to them; ``others``: tasks need servers too."""
     loads = [load for load in found.loads if load.tokens or load.trace]
-    engines = list(found.engines) or [_engine_of(load, ledger) for load in loads]
+    engines = list(found.engines) or [
+        _engine_of(load, ledger) for load in loads if not ledger.left_out(load.service, "llm")
+    ]
+    engines = [e for e in engines if not ledger.left_out(e.model, "rate", "gpu")]
     if not engines:
         return EngineParts()
     whole = [s for s in found.servers if not s.mig and not s.mps]
@@ -61,7 +64,7 @@ def engine_parts(found: Found, others: bool, ledger: Ledger) -> EngineParts:
     )  # fmt: skip
     rows, labels = [], list[str]()
     for engine in engines:
-        if engine.model not in labels and not ledger.dropped(f"{engine.model}.rate"):
+        if engine.model not in labels:
             labels.append(engine.model)
             rows.append(_row(engine, loads, ledger))
     plain = [e for e in engines if not e.model.endswith(".json")]
@@ -84,7 +87,11 @@ def _engine_of(load: FoundLoad, ledger: Ledger) -> FoundEngine:
     """Return an engine with the usual settings for requests that were seen."""
     known = like(load.service)
     if not known:
-        answer = ledger.ask(f"{load.service}.llm", f"known language model that {load.service} is", load.place)
+        answer = ledger.ask(
+            f"{load.service}.llm",
+            f"known language model that {load.service} is (none: leave it out)",
+            load.place,
+        )
         known = str(answer) if answer is not None else f"{ASKED}{load.service}.llm"
     ledger.assume(f"{load.service}: engine", f"one of {known} with the usual settings", load.place)
     return FoundEngine(known, {}, load.place)
@@ -138,7 +145,12 @@ def _group(
     key = f"{name}.gpu"
     gpu: str | None = engine.gpu or None
     if gpu is None:
-        gpu = ledger.device(key, f"device of the GPUs of {name}", engine.place, hint or None) or None
+        gpu = (
+            ledger.device(
+                key, f"device of the GPUs of {name} (none: leave it out)", engine.place, hint or None
+            )
+            or None
+        )
     count = engine.count
     if count is None:
         count = int(float(ledger.assume(f"{name}: engines", 1, engine.place, "count", f"{name}.count")))
@@ -161,7 +173,7 @@ def _row(engine: FoundEngine, loads: Sequence[FoundLoad], ledger: Ledger) -> dic
     if load is not None and load.rate is not None:
         given = ledger.assume(f"{model}: traffic is as it was seen", load.rate, load.place, "rate", key)
         return row | {"rate": placeholder(given, key, "rate")}
-    rate = ledger.number(key, f"requests to {model} (none: leave them out)", engine.place, "rate")
+    rate = ledger.number(key, f"requests to {model} (none: leave it out)", engine.place, "rate")
     return row | {"rate": placeholder(rate, key, "rate")}
 
 

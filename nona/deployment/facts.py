@@ -157,8 +157,18 @@ class Ledger:
 
     def dropped(self, key: str) -> bool:
         """Return whether a person answered ``none``: there is no such thing."""
-        self._keys.add(key)
-        return self.answers.get(key) == NONE
+        dropped = self.answers.get(key) == NONE
+        if dropped:
+            self._keys.add(key)
+        return dropped
+
+    def left_out(self, model: str, *of: str) -> bool:
+        """Return whether a person answered ``none`` to one of the questions ``of`` a model; noted once."""
+        key = next((key for name in of if self.dropped(key := f"{model}.{name}")), "")
+        if key and key not in self._given:
+            self._given.add(key)
+            self.not_used(model, "left out, as was answered", f"{GIVEN} {key}")
+        return bool(key)
 
     def facts(self) -> Facts:
         """Return all facts; rates are asked first, as a row that is left out asks nothing else.

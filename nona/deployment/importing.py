@@ -125,7 +125,7 @@ def _triton(files: Sequence[GivenFile], ledger: Ledger) -> tuple[Found, dict[str
         key=lambda m: (not m.steps, m.name),
     )
     roots = roots or [m for m in models.values() if m.steps]  # a circle, which is refused with its way
-    roots = [m for m in roots if not ledger.dropped(f"{m.name}.rate")]
+    roots = [m for m in roots if not ledger.left_out(m.name, "rate")]
     used = _reached(roots, models)
     graphs = _onnx_graphs(used, files, ledger)
     sizes = {name: _outputs(graph) for name, graph in graphs.items()}

@@ -49,12 +49,14 @@ def join(
 
     ``graphs``: of ONNX files, by their names. ``extra``: files that rows name besides models.
     """
-    kept = [g for g in found.graphs if not ledger.dropped(f"{g.rate_of or g.name}.rate")]
+    kept = [g for g in found.graphs if not ledger.left_out(g.rate_of or g.name, *_LEAVING[_alone(g)])]
     servers = found.servers or _asked_servers(kept, found, ledger)
     files: dict[str, bytes] = dict(extra)
     workload: list[dict[str, Any]] = []
     for graph in kept:
-        times = {stage.name: _time(stage, graphs, found.times, ledger) for stage in graph.stages}
+        times = {
+            stage.name: _time(stage, graphs, found.times, _alone(graph), ledger) for stage in graph.stages
+        }
         name = unused_name(f"{graph.name}.json", files)
         files[name] = _model_file(graph, graphs, times, _device(servers, graph, ledger))
         workload.append(_row(graph, name, found, servers, ledger))
@@ -74,6 +76,15 @@ def join(
     if cost:
         data["cost"] = cost
     return Joined(data, files)
+
+
+_LEAVING = {False: ("rate",), True: ("rate", "time")}
+"""Questions to which ``none`` leaves a graph out; with its time, where its model is all there is to it."""
+
+
+def _alone(graph: StageGraph) -> bool:
+    """Return whether a graph is one task, a model of the same name."""
+    return [stage.service for stage in graph.stages] == [graph.rate_of or graph.name]
 
 
 def _title(graphs: Sequence[StageGraph], engines: Sequence[str]) -> str:
@@ -166,7 +177,11 @@ def _device(servers: Sequence[FoundServers], graph: StageGraph, ledger: Ledger) 
 
 
 def _time(
-    stage: Stage, graphs: Mapping[str, ModelGraph], times: Sequence[FoundTimes], ledger: Ledger
+    stage: Stage,
+    graphs: Mapping[str, ModelGraph],
+    times: Sequence[FoundTimes],
+    alone: bool,
+    ledger: Ledger,
 ) -> Mapping[int, float] | None:
     """Return the seconds of a stage by batch; empty: by the cost model; ``None``: asked."""
     key = f"{stage.service}.time"
@@ -183,7 +198,7 @@ def _time(
     known = ", ".join(f"{text_of(s, 'time')} in a batch of {b}" for b, s in sorted(seconds.items()))
     answer = ledger.ask(
         key, f"time of {stage.service}{f' ({known} was seen)' if known else ''}: of one query, as 8 ms, or "
-        "by batch, as 1: 5 ms, 8: 12 ms", mine[0].place if mine else stage.place,
+        f"by batch, as 1: 5 ms, 8: 12 ms{' (none: leave it out)' if alone else ''}", mine[0].place if mine else stage.place,
     )  # fmt: skip
     return None if answer is None else seconds | batch_times(str(answer), key)
 

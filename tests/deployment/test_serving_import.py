@@ -65,6 +65,20 @@ def test_two_scrapes_are_a_load():
     assert scenario.cluster.servers[1].engine.blocks == 2000  # 1,000 of 32 tokens
 
 
+@pytest.mark.parametrize(
+    ("key", "model"),
+    [("embed.rate", "embed"), ("embed.time", "embed"), ("llama-3.2-3b.gpu", "llama-3.2-3b"),
+     ("llama-3.2-3b.rate", "llama-3.2-3b")],
+)  # fmt: skip
+def test_a_scraped_model_is_left_out(key, model):
+    found = import_files(samples("scrapes"), {key: "none"})
+    assert values(found.facts.not_used)[model] == "left out, as was answered"
+    assert not [one for one in asked(found) if one.startswith(model)]
+    names = [row["name"] for row in found.data["workload"]]
+    assert names == [name for name in ("embed", "llama-3.2-3b") if name != model]
+    assert all("engine" in group for group in found.data["cluster"]["servers"]) == (model == "embed")
+
+
 def test_a_counter_that_fell_is_refused():
     first, last = samples("scrapes")
     fallen = file_of(
