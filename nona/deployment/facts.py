@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,6 +19,7 @@ MOST_FACTS = 5000
 GIVEN = "--set"
 """Where an answer stands that a person gave."""
 NONE = "none"
+_BATCH_TIME = re.compile(r"\s*(\d{1,4})\s*:\s*([^,:]{1,40})")
 ASKED = "asked: "
 """Begins what stands in a scenario for a value that is asked, before its key."""
 
@@ -93,6 +95,23 @@ def placeholder(value: float | str | None, key: str, kind: Kind) -> Any:
     if value is None:
         return f"{ASKED}{key}"
     return text_of(value, kind) if isinstance(value, str) or kind not in ("count", "fraction") else value
+
+
+def batch_times(text: str, key: str) -> dict[int, float]:
+    """Return the seconds by batch that a person writes.
+
+    >>> batch_times("8 ms", "k"), batch_times("1: 5 ms, 8: 12 ms", "k")
+    ({1: 0.008}, {1: 0.005, 8: 0.012})
+    """
+    parts = list(_BATCH_TIME.finditer(text)) if ":" in text else []
+    try:
+        times = {int(m[1]): parse_quantity(m[2].strip(), "time") for m in parts}
+        times = times or {1: parse_quantity(text.strip(), "time")}
+    except ValueError as error:
+        raise AnswerError(key, f"{error}.") from None
+    if 1 not in times or min(times.values()) <= 0 or min(times) < 1:
+        raise AnswerError(key, "the time of one query must be among them; write 1: 5 ms, 8: 12 ms.")
+    return dict(sorted(times.items()))
 
 
 @dataclass

@@ -101,21 +101,31 @@ class StageGraph:
 
 @dataclass(frozen=True, slots=True)
 class FoundTimes:
-    """Seconds of a model's step by the inputs that ran together; ``service`` is empty where none says it."""
+    """Seconds of a model's step by the inputs that ran together; ``service`` is empty where none says it.
+
+    ``line``: seconds of a step, and of each query in it, where steps of unlike batches tell them.
+    """
 
     service: str
     seconds: Mapping[int, float]
     place: str
     version: str = ""
+    line: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLoad:
-    """Traffic that was seen on a model."""
+    """Traffic that was seen on a model; ``wait_s``: the mean wait of so many ``requests`` for their step.
+
+    ``batch``: the mean of the requests that ran together.
+    """
 
     service: str
     place: str
     rate: float | None = None
+    wait_s: float | None = None
+    requests: int = 0
+    batch: float = 1.0
     concurrency: int | None = None
     tokens: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     trace: str = ""

@@ -6,15 +6,13 @@ An unknown fact is written as ``asked: KEY``, which the reader of a scenario ref
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nona.core.units import parse_quantity
 from nona.deployment.engines import engine_parts
 from nona.deployment.ensembles import batching_settings
-from nona.deployment.facts import ASKED, AnswerError, Ledger, placeholder, text_of
+from nona.deployment.facts import ASKED, Ledger, batch_times, placeholder, text_of
 from nona.deployment.found import Found, FoundServers, FoundTimes, Stage, StageGraph
 from nona.models.graph.model import ModelGraph
 from nona.models.graph.node_link import to_node_link
@@ -23,7 +21,7 @@ from nona.scenario.rows import MOST_INSTANCES
 from nona.scenario.values import listed_layouts
 
 NETWORK = 25e9 / 8
-_BATCH_TIME = re.compile(r"\s*(\d{1,4})\s*:\s*([^,:]{1,40})")
+USUAL_BATCH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,29 +193,32 @@ def _time(
         return {}
     if 1 in seconds:
         return seconds
+    if line := next((t.line for t in mine if t.line), None):
+        return _on_line(stage, line, seconds, mine[0].place, ledger)
     known = ", ".join(f"{text_of(s, 'time')} in a batch of {b}" for b, s in sorted(seconds.items()))
-    answer = ledger.ask(
-        key, f"time of {stage.service}{f' ({known} was seen)' if known else ''}: of one query, as 8 ms, or "
-        f"by batch, as 1: 5 ms, 8: 12 ms{' (none: leave it out)' if alone else ''}", mine[0].place if mine else stage.place,
-    )  # fmt: skip
-    return None if answer is None else seconds | batch_times(str(answer), key)
+    what = (
+        f"time of {stage.service}{f' ({known} was seen)' if known else ''}: of one query, as 8 ms, or by "
+        f"batch, as 1: 5 ms, 8: 12 ms{' (none: leave it out)' if alone else ''}"
+    )
+    answer = ledger.ask(key, what, mine[0].place if mine else stage.place)
+    return None if answer is None else {**seconds, **batch_times(str(answer), key)}
 
 
-def batch_times(text: str, key: str) -> dict[int, float]:
-    """Return the seconds by batch that a person writes.
-
-    >>> batch_times("8 ms", "k"), batch_times("1: 5 ms, 8: 12 ms", "k")
-    ({1: 0.008}, {1: 0.005, 8: 0.012})
-    """
-    parts = list(_BATCH_TIME.finditer(text)) if ":" in text else []
-    try:
-        times = {int(m[1]): parse_quantity(m[2].strip(), "time") for m in parts}
-        times = times or {1: parse_quantity(text.strip(), "time")}
-    except ValueError as error:
-        raise AnswerError(key, f"{error}.") from None
-    if 1 not in times or min(times.values()) <= 0 or min(times) < 1:
-        raise AnswerError(key, "the time of one query must be among them; write 1: 5 ms, 8: 12 ms.")
-    return dict(sorted(times.items()))
+def _on_line(
+    stage: Stage, line: tuple[float, float], seen: Mapping[int, float], place: str, ledger: Ledger
+) -> dict[int, float]:
+    """Return the seconds of batches that scrapes at unlike loads tell, unless a person knows better."""
+    step_s, each_s = line
+    texts = [text_of(seconds, "time") for seconds in line]
+    what = (
+        f"{stage.service}: time by batch, {texts[0]} a step and {texts[1]} each query in it: from steps that "
+        "requests saw at unlike loads; the mean batches are lower bounds of the batches that they saw"
+    )
+    largest = max(2, stage.batching.max_batch if stage.batching else USUAL_BATCH)
+    times = {1: step_s + each_s, largest: step_s + each_s * largest, **seen}
+    usual = ", ".join(f"{b}: {text_of(times[b], 'time')}" for b in sorted(times))
+    key = f"{stage.service}.time"
+    return batch_times(str(ledger.assume(what, usual, place, key=key)), key)
 
 
 def _model_file(

@@ -1,4 +1,4 @@
-"""Two scrapes of Prometheus' text format as traffic, batches, queues, steps and KV blocks.
+"""Scrapes of Prometheus' text format as traffic, batches, queues, steps and KV blocks.
 
 Counters of Triton are in microseconds of requests, those of vLLM in seconds; between scrapes only differences
 count. Source: triton-inference-server/server, docs/user_guide/metrics.md; vLLM, docs/usage/metrics.md.
@@ -10,6 +10,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cmp_to_key
+from itertools import pairwise
+
+import numpy as np
 
 from nona.core.errors import DeploymentError
 from nona.deployment.facts import Ledger
@@ -17,6 +21,9 @@ from nona.deployment.files import GivenFile
 from nona.deployment.found import Found, FoundLoad, FoundTimes
 
 MOST_SAMPLES = 500_000
+MOST_SCRAPES = 60
+UNLIKE = 1.25
+"""Largest mean batch over the smallest from which times grow by more than they vary: assumed."""
 _SAMPLE = re.compile(r"([A-Za-z_:][\w:]{0,200})(?:\{(.*)\})?\s+(\S{1,60})(?:\s+(-?\d{1,20}))?\s*$", re.ASCII)
 _LABEL = re.compile(r'\s*([A-Za-z_]\w{0,100})="((?:[^"\\]|\\.)*+)"\s*,?', re.ASCII)
 _SUMMED = ("_total", "_sum", "_count", "_us", "_success", "_failure", "_bucket")
@@ -108,32 +115,79 @@ class _Pair:
         return None if grown is None or not self.seconds else grown / self.seconds
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a pair of scrapes shows of a model: traffic, and the mean batch with the time of its step."""
+
+    load: FoundLoad
+    place: str
+    batch: float | None = None
+    step_s: float = 0.0
+
+
 def scrapes(files: Sequence[GivenFile], ledger: Ledger) -> Found:
-    """Return the load and the times that a pair of scrapes shows; of one scrape only what is constant."""
-    all_samples = [(f, samples(f)) for f in files]
-    if len(all_samples) > 2:
-        raise DeploymentError(
-            f"{files[2].name}:1: a third scrape; give the first and the last of an interval."
-        )
-    if len(all_samples) == 1:
-        file, only = all_samples[0]
+    """Return load and times that scrapes of one server show, each with the next; of one only constants."""
+    if len(files) > MOST_SCRAPES:
+        raise DeploymentError(f"{files[MOST_SCRAPES].name}:1: more than {MOST_SCRAPES} scrapes; give fewer.")
+    read: list[_Scrape] = [(file, samples(file)) for file in files]
+    file, last = read[0]
+    if len(read) == 1:
         ledger.not_used(
             f"{file.name}: counters", "one scrape has no rates; give a second one", f"{file.name}:1"
         )
-        return Found(blocks=_constant(file.name, only, ledger))
-    (file_a, a), (file_b, b) = all_samples
-    if _grown(a, b) < _grown(b, a):
-        (file_a, a), (file_b, b) = (file_b, b), (file_a, a)
-    _refuse_resets(a, b, file_b)
-    pair = _Pair(file_b.name, a, b, _seconds(file_a, a, file_b, b, ledger))
+        return Found(blocks=_constant(file.name, last, ledger))
+    read.sort(key=cmp_to_key(_later))
+    pairs = [_pair(a, b, number, ledger) for number, (a, b) in enumerate(pairwise(read), 1)]
+    file, last = read[-1]
     loads, times = [], []
-    for model in sorted({s.model for s in b if s.name == "nv_inference_request_success"}):
-        load, time = _triton(pair, model, ledger)
-        loads += [load] if load else []
-        times += [time] if time else []
-    for model in sorted({s.model for s in b if s.name == "vllm:request_success_total"}):
-        loads += [load] if (load := _vllm(pair, model, ledger)) else []
-    return Found(times=tuple(times), loads=tuple(loads), blocks=_constant(file_b.name, b, ledger))
+    for model in sorted({s.model for s in last if s.name == "nv_inference_request_success"}):
+        seen = [one for pair in pairs if (one := _triton(pair, model, ledger))]
+        loads += _busiest([one.load for one in seen])
+        times += _times(model, [one for one in seen if one.batch is not None], ledger)
+    for model in sorted({s.model for s in last if s.name == "vllm:request_success_total"}):
+        loads += _busiest([load for pair in pairs if (load := _vllm(pair, model, ledger))])
+    return Found(times=tuple(times), loads=tuple(loads), blocks=_constant(file.name, last, ledger))
+
+
+_Scrape = tuple[GivenFile, Sequence[Sample]]
+
+
+def _later(a: _Scrape, b: _Scrape) -> int:
+    """Return above 0 where ``a`` was taken after ``b``, below 0 where before."""
+    return _grown(b[1], a[1]) - _grown(a[1], b[1])
+
+
+def _busiest(loads: Sequence[FoundLoad]) -> list[FoundLoad]:
+    """Return the load of the interval with the most traffic, which is what a plan must hold."""
+    return [max(loads, key=lambda load: load.rate or 0.0)] if loads else []
+
+
+def _times(model: str, seen: Sequence[_Seen], ledger: Ledger) -> list[FoundTimes]:
+    """Return the times of batches: a line through intervals with unlike ones, else those that were seen."""
+    if not seen:
+        return []
+    batches, steps_s = [one.batch or 1.0 for one in seen], [one.step_s for one in seen]
+    place = seen[-1].place
+    if max(batches) >= UNLIKE * min(batches):
+        each_s, step_s = np.polyfit(np.array(batches), np.array(steps_s), 1).tolist()
+        if each_s > 0 and step_s > 0:
+            return [FoundTimes(model, {}, place, line=(step_s, each_s))]
+        ledger.not_used(
+            f"{model}: steps of unlike batches", "they do not grow with their batch as a + b·n", place
+        )
+    return [
+        FoundTimes(
+            model,
+            {max(1, round(batch)): step_s for batch, step_s in zip(batches, steps_s, strict=True)},
+            place,
+        )
+    ]
+
+
+def _pair(a: _Scrape, b: _Scrape, number: int, ledger: Ledger) -> _Pair:
+    (file_a, before), (file_b, after) = a, b
+    _refuse_unlike(before, after, file_a, file_b)
+    return _Pair(file_b.name, before, after, _seconds(file_a, before, file_b, after, number, ledger))
 
 
 def _key(sample: Sample) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -150,10 +204,16 @@ def _grown(a: Sequence[Sample], b: Sequence[Sample]) -> int:
     return sum(s.value > before.get(_key(s), s.value) for s in b if _counts(s))
 
 
-def _refuse_resets(a: Sequence[Sample], b: Sequence[Sample], file: GivenFile) -> None:
+def _refuse_unlike(a: Sequence[Sample], b: Sequence[Sample], file_a: GivenFile, file: GivenFile) -> None:
+    """Raise an error for scrapes of several servers, or of runs of one."""
     before = {_key(s): s.value for s in a}
-    for sample in b:
-        if _counts(sample) and sample.value < before.get(_key(sample), sample.value):
+    counters = [s for s in b if _counts(s)]
+    if counters and not any(_key(s) in before for s in counters):
+        raise DeploymentError(
+            f"{file.name}:1: it has no counter of {file_a.name}; give scrapes of one server."
+        )
+    for sample in counters:
+        if sample.value < before.get(_key(sample), sample.value):
             raise DeploymentError(
                 f"{file.name}:{sample.line}: the counter {sample.name} fell: its server started anew between "
                 "the scrapes; give two of one run."
@@ -161,28 +221,34 @@ def _refuse_resets(a: Sequence[Sample], b: Sequence[Sample], file: GivenFile) ->
 
 
 def _seconds(
-    file_a: GivenFile, a: Sequence[Sample], file_b: GivenFile, b: Sequence[Sample], ledger: Ledger
+    file_a: GivenFile,
+    a: Sequence[Sample],
+    file_b: GivenFile,
+    b: Sequence[Sample],
+    number: int,
+    ledger: Ledger,
 ) -> float | None:
     """Return the time between scrapes: by their timestamps, by numbers in the files' names, or asked."""
+    key = f"scrapes.interval{number if number > 1 else ''}"
+    what = f"time between the scrapes {file_a.base} and {file_b.base}"
     stamps = [next((s.milliseconds for s in of if s.milliseconds is not None), None) for of in (a, b)]
     place = f"{file_b.name}:1"
     if stamps[0] is not None and stamps[1] is not None and stamps[1] > stamps[0]:
         seconds = (stamps[1] - stamps[0]) / 1000
-        ledger.read("time between the scrapes", seconds, place, "time")
+        ledger.read(what, seconds, place, "time")
         return seconds
     numbers = [re.fullmatch(r"\D*(\d{1,9})\D*", f.base.rpartition(".")[0]) for f in (file_a, file_b)]
     clock = all(n and re.fullmatch(r"([01]\d|2[0-3])[0-5]\d", n[1]) for n in numbers)  # 1200 is noon, perhaps
     if numbers[0] and numbers[1] and not clock and int(numbers[1][1]) > int(numbers[0][1]):
         seconds = float(int(numbers[1][1]) - int(numbers[0][1]))
-        what = "time between the scrapes, by the names of the files"
-        return float(ledger.assume(what, seconds, place, "time", "scrapes.interval"))
-    return ledger.number("scrapes.interval", "time between the two scrapes", place, "time")
+        return float(ledger.assume(f"{what}, by their names", seconds, place, "time", key))
+    return ledger.number(key, what, place, "time")
 
 
-def _triton(pair: _Pair, model: str, ledger: Ledger) -> tuple[FoundLoad | None, FoundTimes | None]:
+def _triton(pair: _Pair, model: str, ledger: Ledger) -> _Seen | None:
     done = pair.change("nv_inference_request_success", model)
     if not done:
-        return None, None
+        return None
     place = pair.place("nv_inference_request_success", model)
     rate = pair.rate(done)
     if rate is not None:
@@ -192,19 +258,24 @@ def _triton(pair: _Pair, model: str, ledger: Ledger) -> tuple[FoundLoad | None, 
             f"{model}: rejected or failed", failed, pair.place("nv_inference_request_failure", model), "rate"
         )
     count, runs = pair.change("nv_inference_count", model), pair.change("nv_inference_exec_count", model)
-    batch = count / runs if count and runs else None
+    each = max(1.0, count / done) if count else 1.0
+    if each > 1.01:
+        ledger.read(f"{model}: inputs of a request", f"{each:.4g}", pair.place("nv_inference_count", model))
+    batch = count / runs / each if count and runs else None
     if batch is not None:
         ledger.read(f"{model}: mean batch", f"{batch:.4g}", pair.place("nv_inference_exec_count", model))
     queue = pair.change("nv_inference_queue_duration_us", model)
-    if queue is not None:
-        ledger.read(f"{model}: mean wait in the queue", queue * 1e-6 / done,
-                    pair.place("nv_inference_queue_duration_us", model), "time")  # fmt: skip
+    wait_s = None if queue is None else queue * 1e-6 / done
+    if wait_s is not None:
+        at = pair.place("nv_inference_queue_duration_us", model)
+        ledger.read(f"{model}: mean wait in the queue", wait_s, at, "time")
+    load = FoundLoad(model, place, rate=rate, wait_s=wait_s, requests=int(done), batch=batch or 1.0)
     parts = {
         p: pair.change(f"nv_inference_compute_{p}_duration_us", model) for p in ("input", "infer", "output")
     }
     step_s = sum(p or 0.0 for p in parts.values()) * 1e-6 / done
     if parts["infer"] is None:
-        return FoundLoad(model, place, rate=rate), None
+        return _Seen(load, place)
     at = pair.place("nv_inference_compute_infer_duration_us", model)
     for name, total in parts.items():
         if total is not None:
@@ -212,8 +283,7 @@ def _triton(pair: _Pair, model: str, ledger: Ledger) -> tuple[FoundLoad | None, 
     ledger.read(f"{model}: step, mean over requests", step_s, at, "time")
     if runs and pair.seconds:
         ledger.read(f"{model}: executors busy", f"{100 * runs * step_s / pair.seconds:.3g} %", at)
-    times = FoundTimes(model, {max(1, round(batch or 1)): step_s}, at)
-    return FoundLoad(model, place, rate=rate), times
+    return _Seen(load, at, max(1.0, batch or 1.0), step_s)
 
 
 def _vllm(pair: _Pair, model: str, ledger: Ledger) -> FoundLoad | None:

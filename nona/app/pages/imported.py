@@ -42,7 +42,7 @@ _READ = """
 | Triton repository, as a ZIP | tasks and tensors of ensembles, instances, batching |
 | `kubectl get nodes -o json`, `nvidia-smi -L` and `--query-gpu` | servers, GPUs, MIG slices, sharing |
 | vLLM command or `config.yaml`, with `config.json` | engines of language models, and the model's width |
-| two scrapes of Prometheus of one server | rates, batches, queue times, KV blocks |
+| two or more scrapes of Prometheus of one server | rates, batches, queue times, time by batch, KV blocks |
 | perf_analyzer, model_analyzer, AIPerf | times by batch, speed of instances, lengths of requests |
 | KServe and Ray Serve configurations | the graph of services, replicas, GPUs |
 | trtexec and ONNX Runtime profiles | times of operators |
