@@ -4,7 +4,7 @@ import streamlit as st
 from streamlit.starlette import App
 
 from nona.app.layout.frame import follow, open_session, page_events, page_head, side_bar
-from nona.app.layout.notices import shown_errors
+from nona.app.layout.notices import hindrance_notice, shown_errors
 from nona.app.pages.demo import demo_bar, press_key, take_demo
 from nona.app.pages.palette import palette
 from nona.app.pages.scenario.workload_facts import uncounted_notice
@@ -22,6 +22,7 @@ def run() -> None:
     palette(state)
     side_bar(state)
     page_head(state, page.url_path)
+    hindrance_notice(state, page.url_path)
     uncounted_notice(state, page.url_path)
     demo_bar(state, tour)
     body, foot = st.container(), st.container()  # a page may stop the script: what is below it comes first

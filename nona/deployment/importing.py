@@ -91,8 +91,8 @@ def import_files(files: Sequence[GivenFile], answers: Mapping[str, str] | None =
     if not known and "onnx" not in by_kind:
         names = ", ".join(f.name for f in files[:5]) or "nothing"
         raise DeploymentError(
-            f"{names}: no file of a known kind; give a Triton repository, nodes, a vLLM command, scrapes of "
-            "Prometheus, a load test, a profile, or KServe's objects."
+            f"{names}: no file of a known kind; give a Triton repository, nodes, a vLLM command, Prometheus "
+            "scrapes, a load test, a profile, or KServe objects."
         )
     found, graphs = _triton(files, ledger)
     parted = [t.file for t in by_kind.get("mig-parted", [])]

@@ -82,13 +82,13 @@ def no_verdict(name: str, uncounted: int, with_work: int) -> str:
     >>> no_verdict("net", 1, 200)
     ''
     >>> no_verdict("net", 39, 61)
-    "No verdict: 39 of 61 operators of 'net' have no known work; give numbers for its dimensions (symbols), \
+    "No verdict: 39 of 61 operators of 'net' have no known work. Give numbers for its dimensions (symbols), \
 measured times (cost.measured), or a time per operator (compute_ms in node-link JSON)."
     """
     if uncounted <= COUNTED_ENOUGH * with_work:
         return ""
     return (
-        f"No verdict: {uncounted:,} of {with_work:,} operators of {name!r} have no known work; give numbers "
+        f"No verdict: {uncounted:,} of {with_work:,} operators of {name!r} have no known work. Give numbers "
         "for its dimensions (symbols), measured times (cost.measured), or a time per operator (compute_ms in "
         "node-link JSON)."
     )

@@ -225,7 +225,7 @@ class OptionRuns:
         report_progress(0)
         question = self.question
         prepared = question.prepared_of(candidate.option, candidate.load, self._cache)
-        (entry,) = prepared.scenario.schedulers
+        (entry,) = prepared.schedulers
         scheduler = get_scheduler(entry.name)
 
         def check() -> None:

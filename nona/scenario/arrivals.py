@@ -120,8 +120,8 @@ def _mmpp(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication
     fraction, factor, burst_s = arrivals.burst_fraction, arrivals.burst_factor, arrivals.burst_mean_s
     if not (0 < fraction < 1 and burst_s > 0 and factor >= 0 and fraction * factor <= 1):
         raise SimulationError(
-            f"Arrivals: bursts of {factor:g} times the mean rate, during {fraction:g} of the time and "
-            f"{burst_s:g} s long, are not possible; keep factor × fraction at most 1 and 0 < fraction < 1."
+            f"Arrivals: bursts of factor {factor:g}, fraction {fraction:g} and {burst_s:g} s are not "
+            "possible; keep factor × fraction at most 1 and 0 < fraction < 1."
         )
     rates = (rate * (1 - fraction * factor) / (1 - fraction), rate * factor)
     sojourns = (burst_s * (1 - fraction) / fraction, burst_s)

@@ -267,8 +267,8 @@ class InstancesSpec(ScenarioPart):
     speed: Annotated[tuple[_Speed, ...], BeforeValidator(_speeds), Field(max_length=MOST_INSTANCES)] = field(
         (),
         "Speed beside others",
-        "Of each task while 1, 2, … run on the GPU, as 1, 0.61; or the measured times of a query then, as 5 "
-        "ms, 8.2 ms. Beyond the last the GPU gives no more in all.",
+        "Speed of each task while 1, 2, … run on the GPU, such as 1, 0.61. Or measured times of a query "
+        "then, such as 5 ms, 8.2 ms. With more tasks than listed, the GPU's total speed stays the same.",
         none="1, 1/2, 1/3, …: the GPU divides its time",
     )
 

@@ -407,8 +407,8 @@ class Scenario(ScenarioPart):
             if row.concurrency is not None and full:
                 raise PydanticCustomError(
                     "batching",
-                    "workload[{number}]: the rule static waits for full batches, which users in a closed "
-                    "loop may never fill; choose greedy or a delay, or give a rate in place of concurrency",
+                    "workload[{number}]: users in a closed loop may never fill the batches of rule static; "
+                    "choose greedy or a delay, or a rate instead of concurrency",
                     {"number": number},
                 )
         return self

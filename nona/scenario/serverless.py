@@ -53,8 +53,8 @@ LATE: Registry[LateRule] = Registry(
         LateRule(
             "drop",
             "dropped",
-            "a call that even without waiting cannot end within its SLO is not served and counts as a miss; "
-            "other late calls are served in the fastest configuration",
+            "a call that cannot meet its SLO even without waiting is dropped and counts as a miss; others "
+            "run in the fastest configuration",
             fastest=True,
             drops=True,
         ),

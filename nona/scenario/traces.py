@@ -283,8 +283,8 @@ def time_column(names: Sequence[str], filename: str, clock: Clock = BY_HEADER) -
         if columns:
             break
     raise SimulationError(
-        f"Trace {filename!r}: it has no single column of arrival times (columns: {', '.join(names)[:120]}); "
-        "call one timestamp or arrival_ms, or name it in the scenario (arrivals: time, unit)."
+        f"Trace {filename!r}: no single column of arrival times (columns: {', '.join(names)[:120]}); call "
+        "one timestamp or arrival_ms, or name it in the scenario (arrivals: time, unit)."
     )
 
 

@@ -228,8 +228,8 @@ class MovesSpec(ScenarioPart):
     charge: bool = field(
         False,
         "Policies are charged for moves",
-        "A new allocation is taken only if its gain within the horizon exceeds the steps that its moves "
-        "lose; a moved job keeps its GPUs for a while.",
+        "A new allocation is used only if it gains more steps within the horizon than its moves lose. A "
+        "moved job keeps its GPUs for a while.",
     )
     overhead: Annotated[Share, Field(gt=0, le=1)] = field(
         0.05,

@@ -59,8 +59,8 @@ def generate(
     models = models_of(table)
     if not any(on.runs(model, 1) for model in models):
         raise SimulationError(
-            f"Throughputs {table.source!r}: no model runs on a single GPU of {', '.join(on.gpus)}, so no job "
-            "can be drawn; choose other GPUs or another table, such as modelled."
+            f"Throughputs {table.source!r}: no model runs on a single GPU of {', '.join(on.gpus)}; choose "
+            "other GPUs or another table, such as modelled."
         )
     jobs, slos = Random(start + _JOBS), Random(start + _SLOS)
     arrivals = islice(_arrival_times(what.mean_gap, start), what.jobs)

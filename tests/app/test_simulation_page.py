@@ -365,3 +365,17 @@ names = st.text(st.characters(blacklist_categories=("C", "Z")), min_size=1, max_
 @given(st.lists(st.lists(names, min_size=1, max_size=4), max_size=4))
 def test_parts_are_read_as_they_are_written(parts):
     assert parse_parts(parts_text(parts)) == parts
+
+
+def test_an_entry_that_stops_all_runs_is_told_once_with_its_page_row_and_field(open_page):
+    at = open_page("simulation")
+    app.state_of(at).edit(("workload", 0, "rate"), "-5/s")
+    for page in ("simulation", "placement"):
+        app.go(at, page)
+        (told,) = [w for w in lines(at.warning) if "Nothing can run yet" in w]
+        assert "Page Scenario, row resnet18, Rate: '-5/s' must be greater than 0" in told
+        assert "workload[0]" not in app.said(at.warning)
+        assert "Open Scenario" in [link.label for link in at.get("page_link")]
+    app.go(at, "scenario")
+    assert "Nothing can run yet" not in app.said(at.warning)
+    assert "Rate: '-5/s' must be greater than 0" in app.said(at.error)

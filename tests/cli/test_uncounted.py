@@ -32,7 +32,7 @@ def test_too_much_of_it_gives_no_verdict(scenario, capsys):
     path = scenario(*MYSTERY, *TASKS[:9])
     for command in ("plan", "capacity"):
         why = refusal(capsys, command, path)
-        assert "No verdict: 1 of 10 operators of 'net' have no known work; give" in why
+        assert "No verdict: 1 of 10 operators of 'net' have no known work. Give" in why
     for command in (("place", path), ("simulate", path), ("sweep", path, "--key", "load", "--values", "1,2")):
         found = answer(capsys, *command)
         assert found["uncounted"] == {"net": 0.1}

@@ -93,7 +93,7 @@ def test_jobs_on_one_executor_take_the_same_times(scheduler, engine):
 
 
 def test_what_cannot_be_names_gpu_value_and_remedy():
-    with pytest.raises(ValidationError, match=r"they are 2, but each server has 3 GPUs; give one for each"):
+    with pytest.raises(ValidationError, match=r"2 for 3 GPUs of a server; give one for each"):
         ServerGroupSpec(gpus=3, mig=["whole", "3g.20gb"])
     with pytest.raises(
         ValidationError, match=r"'3g\.20gb \| whole' divides a GPU, but an engine takes whole"
@@ -103,7 +103,7 @@ def test_what_cannot_be_names_gpu_value_and_remedy():
         ServerGroupSpec(gpus=2, mig=["3g.20gb", 7])
     with pytest.raises(HardwareError, match=r"^GPU 1: MIG layout '9g\.1gb': .* has no slice .* use 1g\.5gb"):
         Cluster((ServerGroup(gpus=2, mig="whole | 9g.1gb"),))
-    with pytest.raises(HardwareError, match=r"they are 2, but each server has 1 GPU;"):
+    with pytest.raises(HardwareError, match=r"2 for 1 GPU of a server;"):
         Cluster((ServerGroup(gpus=1, mig="whole | 3g.20gb"),))
 
 
@@ -119,7 +119,9 @@ def test_a_plan_buys_servers_divided_so():
     (offer,) = question_of(scenario(one_each([None]), plan=plan), Sources()).offers
     assert offer.text == "a100-40gb (1 in 3g.20gb + 2 × 2g.10gb, 1 whole)"
     assert offer.price == 3.0
-    with pytest.raises(ScenarioError, match=r"^plan\.offers\[0\]: MIG layouts '3g\|whole': .* has 1 GPU;"):
+    with pytest.raises(
+        ScenarioError, match=r"^plan\.offers\[0\]: MIG layouts '3g\|whole': 2 for 1 GPU of a server;"
+    ):
         parse_scenario("{cluster: {servers: [{}]}, plan: {offers: ['a100-40gb:3g|whole']}}")
 
 

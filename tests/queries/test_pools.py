@@ -7,11 +7,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from nona.core.errors import ScenarioError
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.run import RunOptions, simulate_run
+from nona.queries.workflows.outcome import cautions_of
 from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.scenario.schema import Scenario
+from nona.scenario.values import NamedSpec
 
 ENGINE = "compiled"
 
@@ -261,3 +264,16 @@ def test_what_is_written_of_stages_and_users_is_read_again():
     given = scenario(chain(1.0, 2.0), row, instances={"most": 3, "speed": [1, 0.6, 0.5]})
     assert Scenario.model_validate(given.model_dump(mode="json")) == given
     assert parse_scenario(dump_scenario(given)) == given
+
+
+def test_a_scheduler_that_cannot_run_is_named_and_the_scenario_of_the_result_stays_as_it_was():
+    given = scenario(chain(1.0), {"rate": 50}, instances={"most": 2})
+    given = given.model_copy(
+        update={"schedulers": (NamedSpec(name="least-loaded"), NamedSpec(name="spark-fair"))}
+    )
+    prepared = prepare(given)
+    assert prepared.scenario == given
+    assert [entry.name for entry in prepared.schedulers] == ["least-loaded"]
+    assert cautions_of(prepared)[-1].startswith("spark-fair cannot run here: it picks tasks")
+    with pytest.raises(ScenarioError, match="add one that can run"):
+        prepare(given.model_copy(update={"schedulers": given.schedulers[1:]}))

@@ -7,12 +7,14 @@ from contextlib import contextmanager
 
 import streamlit as st
 
+from nona.app.session.editing import PlacePath
 from nona.app.session.opening import OpeningProblems, open_file
+from nona.app.session.page_list import PAGES
 from nona.app.session.state import AppState
 from nona.app.session.workspace import saving_problem
 from nona.app.session.workspace_files import RestoredNotice
 from nona.app.widgets.downloads import download_button
-from nona.app.widgets.fields import button, plain, show_error
+from nona.app.widgets.fields import button, entry_error, plain, show_error
 from nona.core.errors import NonaError, reasons
 from nona.scenario.gate import one_line
 from nona.scenario.lookup import named_files
@@ -70,6 +72,46 @@ def _item(line: str) -> str:
         if colon and " " not in place.partition(" (")[0]
         else f"- {plain(line)}"
     )
+
+
+RUNNING = ("placement", "simulation", "plan", "serverless", "training")
+"""Pages with runs."""
+_PAGES = {
+    **dict.fromkeys(("simulation", "schedulers", "routers", "seed", "expert"), "simulation"),
+    **{part: part for part in ("plan", "serverless", "training")},
+    "objective": "placement",
+    "contraction": "models",
+}
+"""Part of the scenario → the page with its fields; else page Scenario."""
+
+
+def hindrance_notice(state: AppState, page: str) -> None:
+    """Say once, above a page with runs, what has to be corrected before anything can run."""
+    if page not in RUNNING:
+        return
+    for path, draft in state.drafts.items():
+        there = PAGES[_PAGES.get(str(path[0]), "scenario")]
+        place = f"Page {there.title}, {_entry_name(state, path)}{entry_error(path, draft.error)}"
+        with st.container(key="hindrance", gap="xsmall"):
+            st.warning(f"**Nothing can run yet.** {plain(place)}", icon=":material/edit_note:")
+            if there.name != page:
+                st.page_link(there.file, label=f"Open {there.title}", icon=f":material/{there.icon}:")
+        return
+    problem = state.problem()
+    if problem and not missing(state):
+        st.warning(f"**Nothing can run yet.** {plain(problem)}", icon=":material/edit_note:")
+
+
+def _entry_name(state: AppState, path: PlacePath) -> str:
+    """Name the row or the group of servers in which an entry stands; empty where it stands in neither."""
+    rows = {"workload": state.scenario.labels, "language": state.scenario.language_labels}
+    match path:
+        case ("workload" | "language" as part, int(number), *_) if number < len(rows[part]):
+            return f"row {rows[part][number]}, "
+        case ("cluster", "servers", int(number), *_):
+            return f"server group {number + 1}, "
+        case _:
+            return ""
 
 
 def missing(state: AppState) -> dict[str, str]:

@@ -175,7 +175,7 @@ def run_area(state: AppState, run: PageRun[D]) -> D | None:
     """
     if not isinstance(run, RunPage):
         _buttons(state, run)
-    _hindrance(state, run)
+    _notice(state)
     data = run.shown(state) if run.shown is not None else _result(state, run)
     job = current_job(state, run.kind)
     with st.container(key=f"{run.kind}-area"):
@@ -230,7 +230,7 @@ def _buttons(state: AppState, run: PageRun[D]) -> None:
             type="primary",
             icon=":material/play_arrow:",
             disabled=running or bool(problem) or bool(run.refused),
-            help=run.refused or run.hint or None,
+            help=run.refused or problem or run.hint or None,
             on_click=start,
             args=(state, run.kind, options, run.version_in(state)),
             key=f"run-{run.kind}",
@@ -243,9 +243,7 @@ def _buttons(state: AppState, run: PageRun[D]) -> None:
             equivalent(state, run.command, *run.words, key=run.kind, label="Same search from the shell")
 
 
-def _hindrance(state: AppState, run: PageRun[D]) -> None:
-    if KINDS.find(run.kind).parts and (problem := state.problem()):
-        st.warning(plain(problem), icon=":material/edit_note:")
+def _notice(state: AppState) -> None:
     if state.notice:
         st.warning(plain(state.notice), icon=":material/hourglass_top:")
 

@@ -53,7 +53,7 @@ class Uploads:
         size = len(data) + sum(self.size(name) for name in others)
         if size > MOST_SESSION_BYTES:
             raise GraphError(
-                f"File {plain!r}: with it this session's files have {size} bytes, above the limit of "
+                f"File {plain!r}: this session's files would have {size} bytes, more than "
                 f"{MOST_SESSION_BYTES}; give it the name of a file that it may replace."
             )
         try:

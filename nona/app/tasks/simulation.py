@@ -54,7 +54,7 @@ class _ProgressReporter:
     def __init__(self, prepared: PreparedSystem, context: JobContext) -> None:
         scenario, self._context, self._last = prepared.scenario, context, 0.0
         spec = scenario.simulation
-        names = [s.name for s in scenario.schedulers]
+        names = [s.name for s in prepared.schedulers]
         pairs = zip(scenario.labels, prepared.system.queries, strict=True)
         self._start = LiveRun(
             slo=tuple((label, q.slo_s) for label, q in pairs if q.slo_s is not None),
@@ -139,7 +139,7 @@ class _PartialReporter:
 def _processes(prepared: PreparedSystem) -> int:
     """Return processes for a simulation: one, this one, where others would only cost their start."""
     spec = prepared.scenario.simulation
-    jobs = spec.jobs * spec.replications * len(prepared.scenario.schedulers)
+    jobs = spec.jobs * spec.replications * len(prepared.schedulers)
     return processes(jobs, FEW_JOBS.get(engine_named(AUTO), 0))
 
 

@@ -39,10 +39,19 @@ def field_error(state: AppState, path: PlacePath, label: str = "") -> None:
     """Show the error of the entry below its field, with the field's label for the name of the place."""
     draft = state.drafts.get(path)
     if draft:
-        place, _, rule = draft.error.partition(": ")
-        own = place.partition(" (")[0] == place_text(path)
-        error = f"{label or title_of(path)}: {rule}" if own else draft.error
+        error = entry_error(path, draft.error, label)
         st.error(plain(f"{error.rstrip('.')}. {_still_in_use(state, path)}"), icon=":material/error:")
+
+
+def entry_error(path: PlacePath, error: str, label: str = "") -> str:
+    """Return the error of an entry with the field's label for the name of the place.
+
+    >>> entry_error(("workload", 0, "rate"), "workload[0].rate: '-5/s' must be greater than 0; change it.")
+    "Rate: '-5/s' must be greater than 0; change it."
+    """
+    place, _, rule = error.partition(": ")
+    own = place.partition(" (")[0] == place_text(path)
+    return f"{label or title_of(path)}: {rule}" if own else error
 
 
 def _still_in_use(state: AppState, path: PlacePath) -> str:

@@ -255,8 +255,8 @@ def gpu_layouts(text: str | None, gpus: int) -> tuple[str | None, ...]:
     layouts = [part.strip() for part in (text or WHOLE).split("|")]
     if len(layouts) not in (1, gpus):
         raise HardwareError(
-            f"MIG layouts {text!r}: they are {len(layouts)}, but each server has {count_text(gpus, 'GPU')}; "
-            f"give one for each GPU ({WHOLE} where it is not divided), or one for all."
+            f"MIG layouts {text!r}: {len(layouts)} for {count_text(gpus, 'GPU')} of a server; give one for "
+            f"each GPU ({WHOLE} where it is not divided), or one for all."
         )
     each = tuple(None if layout == WHOLE else layout for layout in layouts)
     return each if len(each) == gpus else each * gpus

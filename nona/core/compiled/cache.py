@@ -94,8 +94,8 @@ def tell_not_kept(folder: Path, error: OSError) -> None:
     reason = error.strerror or str(error)
     if next(_first(reason), False):
         print(
-            f"nona: warning: folder {str(folder)!r}: compiled code cannot be kept: {reason}; each process "
-            "compiles again; make room, let nobody else write there, or choose another by NONA_CACHE_DIR.",
+            f"nona: warning: folder {str(folder)!r}: compiled code cannot be kept: {reason}. Each process "
+            "compiles again. Make room, let nobody else write there, or choose another by NONA_CACHE_DIR.",
             file=sys.stderr,
         )
 

@@ -16,6 +16,7 @@ from nona.cluster.hardware.executor import make_executor_class
 from nona.core.arrays import Ints
 from nona.core.errors import ScenarioError
 from nona.core.random_streams import RandomStreams
+from nona.core.units import format_size
 from nona.language.gpu import (
     KnownSteps,
     MemorySplit,
@@ -398,9 +399,15 @@ def _engine(spec: EngineSpec, basis: EngineFacts, name: str, server: int) -> Eng
 def _warnings(basis: EngineFacts, engine: Engine, rows: Sequence[RequestClass]) -> Iterator[str]:
     yield from (f"{basis.model.name}: {note}." for note in basis.model.notes)
     if engine.blocks > basis.memory.blocks:
+        memory = basis.memory
+        estimate = (
+            f"room for {memory.blocks:,}"
+            if memory.blocks
+            else f"no room for KV beside {format_size(memory.weights)} of weights on {basis.gpu}"
+        )
         yield (
-            f"{engine.blocks:,} blocks are given where memory is reckoned to hold {basis.memory.blocks:,}; "
-            "check them against what the engine prints."
+            f"Simulations use the {engine.blocks:,} KV blocks given, but the estimate of memory finds "
+            f"{estimate}; check model, GPU and blocks against what the engine prints."
         )
     if basis.steps.provenance == "modelled":
         yield (

@@ -285,9 +285,9 @@ def _check_links(system: System) -> None:
     several = len(system.link_names) > 1
     raise PlacementError(
         f"{f'Link {system.link_names[worst]!r}' if several else 'Link'}: background traffic "
-        f"{format_bandwidth(traffic)} is {traffic / capacity:.3g} of the capacity "
-        f"{format_bandwidth(capacity)}, it must be below 1; raise the capacity above "
-        f"{format_bandwidth(traffic)} or lower the background (more servers do not help)."
+        f"{format_bandwidth(traffic)} is {traffic / capacity:.3g} times the capacity "
+        f"{format_bandwidth(capacity)} and must be less. Raise the capacity above "
+        f"{format_bandwidth(traffic)} or lower the background; more servers do not help."
     )
 
 

@@ -291,17 +291,17 @@ def weights_problems(weights: Mapping[str, float], classes: Sequence[ExecutorCla
         room = f"{executor_class.name}, {format_size(executor_class.memory_bytes)}"
         large = {n: w for n, w in weights.items() if w > executor_class.memory_bytes}
         problems += [
-            f"{name}: its weights, {format_size(size)}, do not fit an executor of {room}; the "
-            "placement uses other classes if it can; else choose a larger slice or GPU, fewer MPS clients, a "
-            "lower precision, or another model"
+            f"{name}: its weights, {format_size(size)}, do not fit an executor of {room}; the placement uses "
+            "other classes if it can. Otherwise choose a larger slice or GPU, fewer MPS clients, a lower "
+            "precision, or another model"
             for name, size in large.items()
         ]
         total = sum(weights.values())
         if not large and total > executor_class.memory_bytes:
             problems.append(
                 f"All models together have {format_size(total)} of weights, too much for an executor of "
-                f"{room}; the placement keeps some there, and fails if no other executor holds the rest; "
-                "larger slices or fewer models allow more placements"
+                f"{room}. The placement keeps some there, and fails if no other executor holds the rest. "
+                "Larger slices or fewer models allow more placements"
             )
     return problems
 

@@ -48,11 +48,7 @@ def part_numbers(
 def _place_by_hand(
     system: System, query: QueryClass, parts: Sequence[Sequence[str]]
 ) -> tuple[SubGraphPlacement, ...]:
-    """Return the placement that sends each listed part to a server of its own.
-
-    A part is a list of task ids; in every sub-graph the tasks that it names there share a server.
-    Tasks in no part stay on the root's server, and so do the sinks. Raises as :func:`part_numbers`.
-    """
+    """Return the placement with a server for each listed part; other tasks and sinks stay at the root."""
     number_of = part_numbers(query.name, query.tasks.task_ids, query.decomposition, parts)
     return tuple(
         fixed(system, s, [number_of.get(t, 0) for t in s.interior]) for s in query.decomposition.subgraphs
@@ -97,9 +93,9 @@ SCHEDULER = Scheduler(
     summary="Uses one fixed placement for each model: a preset, or parts listed by hand.",
     source="The hand-picked expert placements of the evaluation of Nona (CloudNet 2024), named on its slides",
     adaptation=(
-        "The placements of the paper are not public. By default each model gets the preset with the least "
-        f"predicted completion time at an idle network ({', '.join(PRESETS)}), as when a person tunes each "
-        "model by itself; the option 'models' replaces it by a preset or by parts."
+        "The placements of the paper are not public. By default each model gets the preset that is fastest "
+        "on an idle network, as if a person tuned each model by itself. "
+        f"The presets are {', '.join(PRESETS)}. The option 'models' names a preset or lists parts instead."
     ),
     decide=place_by_table,
     build=_build,

@@ -313,13 +313,13 @@ SCHEDULER = Scheduler(
     summary="Uses for each model one placement, searched beforehand by simulating the model alone.",
     source=(
         "Jia, Zaharia and Aiken: Beyond Data and Model Parallelism for Deep Neural Networks (FlexFlow), "
-        "SysML 2019, execution optimizer; step and return rules after its public code (recollected)"
+        "SysML 2019, execution optimizer. Step and return rules follow its public code (recollected)"
     ),
     adaptation=(
         "Forward pass only, and whole tasks: no tensor is split. The search runs once per model and executor "
-        "class on an empty cluster; executors and links are first come, first served, other queries do not "
-        "exist. Slower placements are accepted by percent of the time on one executor (option alpha), not by "
-        "milliseconds. The placement is relative; its first server is drawn for each query."
+        "class, on a cluster without other queries. Executors and links serve first come, first served. "
+        "The option alpha says how much slower a placement may be and still be accepted, in percent of the "
+        "time on one executor. The placement is relative; its first server is drawn for each query."
     ),
     decide=decide,
     build=_build,

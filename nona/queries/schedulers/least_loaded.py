@@ -99,10 +99,10 @@ SCHEDULER = Scheduler(
         "Performance Modeling and Design of Computer Systems, Cambridge 2013, chapter 24"
     ),
     adaptation=(
-        "Work is modelled seconds, waiting, running or promised (where executors batch, a query's share of a "
-        "full batch); background counts with its mean, a running task in full. The job's own time on each "
-        "executor is added: a slow executor must be emptier. Of equals one with the fewest tasks, drawn. "
-        "Executors that cannot hold the model are left out."
+        "Work is the modelled seconds that wait, run or are promised. Where executors batch, a query counts "
+        "with its share of a full batch. Background counts with its mean, a running task in full. The job's "
+        "own time on each executor is added: a slow executor must be emptier. Among equals, one with the "
+        "fewest tasks is drawn. Executors that cannot hold the model are left out."
     ),
     decide=decide,
     build=_build,

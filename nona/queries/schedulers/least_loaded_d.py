@@ -30,9 +30,9 @@ class DrawnWorks(NamedTuple):
 
 
 def decide(now: float, query: int, view: SystemView, tables: DrawnWorks, u: Any, out: Any) -> None:
-    """Of d executors drawn among those that can hold the model, that of least backlog + own work.
+    """Choose the executor of least backlog + own work among d drawn of those that can hold the model.
 
-    Of equals the one with the shortest queue, then the first drawn.
+    Ties go to the shortest queue, then to the first drawn.
     """
     first = tables.start[query]
     count = tables.start[query + 1] - first
@@ -64,13 +64,13 @@ SCHEDULER = Scheduler(
     network_view=NetworkView.N0,
     summary="Runs all tasks of a job on the least loaded of d executors drawn (option d, 2 by default).",
     source=(
-        "Least work left of d drawn servers, usual in load balancers; Hellemans and Van Houdt: On the "
+        "Least work left of d drawn servers, usual in load balancers. Hellemans and Van Houdt: On the "
         "Power-of-d-choices with Least Loaded Server Selection, ACM SIGMETRICS 2018 (recollected)"
     ),
     adaptation=(
         "As least-loaded, but only d executors are looked at, drawn uniformly with replacement among those "
         "that can hold the model. Work is modelled seconds, background with its mean, a running task in "
-        "full; the job's own time there is added. Of equals the shortest queue, then the first drawn."
+        "full; the job's own time there is added. Ties go to the shortest queue, then to the first drawn."
     ),
     decide=decide,
     build=_build,

@@ -117,13 +117,7 @@ def ahead_s(e: int, view: SystemView) -> float:
 
 
 def _first_executor(query: int, view: SystemView, t: LiveTables, s: Slots, u: float) -> int:
-    """Return the executor that would be done with the whole query first.
-
-    Of equals that with the shorter queue, then the next from where the draw ``u`` points.
-
-    Of equals that with the shorter queue,
-    then the next from where the draw ``u`` points.
-    """
+    """Return the executor that would end the whole query first; ties: shorter queue, next from draw ``u``."""
     executors = len(view.executor_server)
     base, e = query * t.classes, int(u * executors)
     best, least, length, idle = e, math.inf, 0, 0
@@ -174,9 +168,9 @@ def find_slots(query: int, view: SystemView, t: LiveTables, s: Slots, u: float) 
 
 
 def fill(begin: int, query: int, view: SystemView, t: LiveTables, s: Slots, near: bool) -> int:
-    """Fill slots from ``begin`` on with the least loaded executors, in order; how many.
+    """Fill slots from ``begin`` on with the least loaded executors, in order; return how many.
 
-    ``near``: others of the root's server; else the best of each other server. Of equals the next after
+    ``near``: others of the root's server; else the best of each other server. Ties go to the next after
     the root, which has the first slot.
     """
     most = t.near[query] if near else t.others[query]
@@ -250,11 +244,7 @@ def start_s(slot: int, ready_s: float, job: ArrivingJob, w: JobWalk, s: Slots, x
 
 
 def _risk_s(slot: int, ready_s: float, job: ArrivingJob, w: JobWalk, s: Slots, x: Expected) -> float:
-    """Return the wait expected on top, as others may come to the executor before the job is there.
-
-    Background comes blindly. Queries take the idle executors first: of those that come until
-    ``ready_s`` only the share that finds none left counts.
-    """
+    """Return the wait for arrivals before ``ready_s``: background, and queries that find none idle."""
     gap_s = ready_s - max(w.free_s[slot], 0.0)
     if gap_s <= 0.0:
         return 0.0
@@ -322,10 +312,7 @@ def _run_task(task: int, slot: int, job: ArrivingJob, w: JobWalk, s: Slots, t: L
 
 
 def _slot_of(label: int, root: int, far: int, count: int, near: bool) -> int:
-    """Return the slot that a label stands for when the root is in slot ``root``.
-
-    Others come in order, dealt out in turn; ``near``: first those of the first server.
-    """
+    """Return the slot of a label, given the root's; other slots in turn, ``near`` ones first."""
     if label == 0:
         return root
     if near:
@@ -345,12 +332,9 @@ def _slot_of(label: int, root: int, far: int, count: int, near: bool) -> int:
 def _earliest_slot(
     n: int, root: int, job: ArrivingJob, w: JobWalk, s: Slots, t: LiveTables, back: bool
 ) -> int:
-    """Return the slot in which task number ``n`` would end first.
+    """Return the slot in which task number ``n`` would end first; ``back``: with its result back at the root.
 
-    ``back``: and have its result back at the root's.
-
-    Of the slots that the job does not use yet only the first on another server and the first on the
-    first server are looked at.
+    Of the unused slots it tries only the first on another server and the first on the first server.
     """
     far, x = job.far, t.expected
     best, least, new_far, new_near = root, math.inf, False, False
@@ -523,12 +507,12 @@ SCHEDULER = Scheduler(
     "present queues.",
     source="Ours: nona's configurations and price of traffic, list scheduling and least work left combined",
     adaptation=(
-        "Not in the paper on Nona. At arrival each sub-graph is walked through the present queues, in the "
-        "placement's configurations, all local, and with each task where it ends first (HEFT: Topcuoglu, "
-        "Hariri and Wu, IEEE TPDS 2002); bytes cost the placement's price of congestion. With option "
-        "link: none, and where there are several links, it does not read the link's queue. In the evidence "
-        "the share of jobs that may be split (option split: 1, 0.5, 0.2 or 0), or drawing configurations as "
-        "nona-d2 does, is chosen by short simulations of the system before the run."
+        "Not in the paper on Nona. When a job arrives, each sub-graph is timed through the present queues. "
+        "Candidates are the placement's configurations, all tasks on one server, and each task where it "
+        "ends first (HEFT: Topcuoglu, Hariri and Wu, IEEE TPDS 2002). Bytes cost the placement's price of "
+        "congestion. With option link: none, or with several links, it does not read the link's queue. "
+        "In the evidence, short simulations before the run choose the share of jobs that may be split "
+        "(option split: 1, 0.5, 0.2 or 0). They may also choose to draw configurations as nona-d2 does."
     ),
     decide=decide,
     build=_build,

@@ -261,10 +261,7 @@ def build_live(system: System, placement: Placement, live: bool) -> LiveTables:
 
 
 def _likely_labels(placed: SubGraphPlacement) -> list[list[int]]:
-    """Labels of interior and sink in the most probable configurations that leave the root's server.
-
-    Where there are none, one row of zeros: the sub-graph is still worth a look.
-    """
+    """Return labels of the likeliest configurations that leave the root's server; else one row of zeros."""
     p = np.asarray(placed.probabilities, dtype=float)
     interior = placed.subgraph.interior
     away = [i for i in np.argsort(-p, kind="stable") if p[i] > 0 and not placed.configurations[i].is_local]

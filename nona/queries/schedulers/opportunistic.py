@@ -37,8 +37,9 @@ SCHEDULER = Scheduler(
     summary="Runs any ready task at once on any free executor; waits in one central queue when none is.",
     source="A baseline of the evaluation of Nona (CloudNet 2024), named on its slides",
     adaptation=(
-        "Its definition is not public; our interpretation: as much parallelism as possible, the network "
-        "ignored, tasks in the order in which they became ready, free executors drawn uniformly."
+        "Its definition is not public; this is our interpretation. It runs as much in parallel as possible "
+        "and ignores the network. Tasks run in the order in which they became ready, on free executors drawn "
+        "uniformly."
     ),
     decide=decide,
     build=WithoutTables("opportunistic"),

@@ -165,10 +165,7 @@ def _remote_executor(
 
 
 def _first_executor(u: Any, query: int, view: SystemView, t: ConfigurationTables) -> int:
-    """Return the executor of a job's first task: its class by the shares, uniform within.
-
-    Of two, the emptier.
-    """
+    """Draw the executor of a job's first task: class by the shares, then uniformly; of two, the emptier."""
     chosen, first_pool, first_rank = -1, -1, -1
     for choice in range(t.choices):
         entry = _entry_of(u[choice], query, t)
@@ -272,10 +269,10 @@ NONA = Scheduler(
     adaptation=(
         "Built from the public abstract, slides and project page; which part shares the root's and the "
         "sink's server is part of the configuration here. Online it observes nothing; offline the "
-        "placement uses the link's capacity and the mean background load. An executor's class is drawn by "
-        "the query class's shares (a uniform draw where executors are alike), then an executor of it, "
-        "uniformly among those on servers that the sub-graph does not use; with fewer servers than parts, "
-        "first unused executors of that class, then any of it."
+        "placement uses the link's capacity and the mean background load. First an executor class is drawn "
+        "by the query class's shares; where executors are alike there is one class. Then an executor of it "
+        "is drawn uniformly, among those on servers that the sub-graph does not use. With fewer servers "
+        "than parts, it is an unused executor of that class, or else any of it."
     ),
     decide=place_by_table,
     build=FromPlacement("nona"),
@@ -330,7 +327,7 @@ SPREAD = Scheduler(
     summary="Places every interior task on its own server; roots and sinks on the job's first server.",
     source="The distributed, network-unaware placement of the slides on Nona (CloudNet 2024)",
     adaptation=(
-        "Interior tasks that depend on one another are separated too: each dependency between them is a "
+        "Interior tasks that depend on one another are separated too. Each dependency between them is a "
         "message from server to server, and the later task waits for it. Servers are drawn uniformly; "
         "with fewer servers than tasks, tasks are assigned to the servers in turn."
     ),

@@ -68,11 +68,11 @@ SCHEDULER = Scheduler(
         "sections 3.2 to 3.5 (batch sampling, late binding, proactive cancellation)"
     ),
     adaptation=(
-        "Tasks of a query that one event makes ready are a batch; jobs there are single batches. An executor "
-        "asks for a task and has it a constant round trip later (option round_trip_s, by default two network "
-        "latencies; 1 ms in its simulator), idle in between. Probes and cancellations take no time; those of "
-        "a batch are d·m different executors at equal distances, from a drawn one on. A free executor that "
-        "a batch probes takes its task at once, the first by that order."
+        "Tasks of a query that one event makes ready are a batch; in the paper a job is one batch. An "
+        "executor asks for a task, idles for a constant round trip, and then has it. The option round_trip_s "
+        "sets it: two network latencies by default, 1 ms in the paper's simulator. Probes and cancellations "
+        "take no time. A batch of m tasks probes d·m executors at equal distances, from a drawn one on. "
+        "A free executor that is probed takes its task at once, the first by that order."
     ),
     decide=decide,
     build=_build,

@@ -265,7 +265,7 @@ def _best_task(view: SystemView, ready: Ready, t: Packing, into: Ints) -> int:
 def decide(now: float, view: SystemView, ready: Ready, tables: Packing, u: Any, out: NDArray[Any]) -> bool:
     """Return the task of :func:`_best_task`, on the free executor that it fits best.
 
-    Of equals one is drawn.
+    Ties are drawn.
     """
     if ready.n == 0:
         return False
@@ -296,11 +296,12 @@ SCHEDULER = Scheduler(
         "(Tetris), SIGCOMM 2014, section 3 (recollected; there is no public code)"
     ),
     adaptation=(
-        "Dimensions are the executor, its memory and both network cards; a task needs of a card the bytes "
-        "that it reads from other servers over its own time, until it is complete. It waits where a card "
-        "would be promised more than it has, unless nothing is. A stage is the tasks of equal depth in the "
-        "query; a job is needier the fewer executors it holds; remaining work is modelled seconds. Where "
-        "cards are not given, each is as fast as the link. It knows nothing of the link's queue."
+        "Dimensions are the executor, its memory and both network cards. Until it is complete, a task takes "
+        "of a card the bytes that it reads from other servers, over its own time. A task waits where a card "
+        "would be promised more than it has, unless nothing is promised yet. A stage is the tasks of equal "
+        "depth in the query. A job is needier the fewer executors it holds; remaining work is modelled "
+        "seconds. Where cards are not given, each is as fast as the link. Tetris does not see the link's "
+        "queue."
     ),
     decide=decide,
     build=_build,

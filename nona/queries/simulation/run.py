@@ -144,7 +144,7 @@ def simulate_run(
     if system.pools and scheduler.picks:
         raise SimulationError(
             f"Scheduler {scheduler.name!r}: it picks tasks for free executors, but instances take tasks from "
-            "their queues; choose a scheduler that binds, or remove instances, stages and queue."
+            "queues; choose a scheduler that binds, or remove instances, stages and queue."
         )
     size = _size(system, options)
     begin = time.perf_counter()

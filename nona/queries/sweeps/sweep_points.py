@@ -215,7 +215,7 @@ class SweepPoints:
                 self.points[name][value] = _point(value, "overloaded", placement)
             prepared = self._prepared(value, [n for n in names if n not in placed])
             placement = None
-        wanted = {(s.name, value): replications for s in prepared.scenario.schedulers}
+        wanted = {(s.name, value): replications for s in prepared.schedulers}
         self._runs.extend(wanted, partial(self._simulated, prepared, placement))
         for name, _ in wanted:
             self._add_point(name, value, prepared)
@@ -249,7 +249,7 @@ class SweepPoints:
         solved = None if isinstance(placement, str) else placement
         for name, jct_s in predictions(prepared, solved).items():
             self.formula.setdefault(name, {})[value] = jct_s
-        if isinstance(placement, str) and any(s.name == "nona" for s in prepared.scenario.schedulers):
+        if isinstance(placement, str) and any(s.name == "nona" for s in prepared.schedulers):
             self.formula.setdefault("nona", {})[value] = None
 
     def _prepared(self, value: float, names: Sequence[str]) -> PreparedSystem:

@@ -73,10 +73,10 @@ def simulation_outcome(
 
 def cautions_of(prepared: PreparedSystem) -> tuple[str, ...]:
     """Collect cautions about the scenario's schedulers, e.g. that one was not trained on such a system."""
-    cautions = (get_scheduler(s.name).cautions for s in prepared.scenario.schedulers)
+    cautions = (get_scheduler(s.name).cautions for s in prepared.schedulers)
     lines = [line for of in cautions if of is not None for line in of(prepared.system)]
     if prepared.left_out:
-        lines.append(f"Left out: {picks_in_vain(prepared.left_out)}")
+        lines.append(picks_in_vain(prepared.left_out))
     return tuple(lines)
 
 

@@ -128,7 +128,7 @@ def predictions(prepared: PreparedSystem, placement: Placement | None) -> dict[s
     means_s: dict[str, float | None] = {}
     if prepared.system.beyond_formula:
         return means_s
-    names = {s.name for s in prepared.scenario.schedulers}
+    names = {s.name for s in prepared.schedulers}
     if placement is not None and "nona" in names:
         means_s["nona"] = placement.prediction.jct_s
     for name, fixed in (("local", local_placement), ("spread", spread_placement)):

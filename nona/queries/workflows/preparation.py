@@ -15,6 +15,7 @@ from nona.cluster.hardware.device import devices
 from nona.core.errors import ScenarioError, suggestion
 from nona.core.family import families
 from nona.core.registry import load
+from nona.core.text import join_words
 from nona.models.cost.costed import CostedGraph, interval
 from nona.models.cost.measured import ANY, MeasuredTable, read_measured
 from nona.models.cost.options import CostOptions
@@ -43,6 +44,7 @@ from nona.queries.workflows.traffic import arrivals_of, network_background, topo
 from nona.scenario.arrivals import effective_rate
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario, WorkloadRow
+from nona.scenario.values import NamedSpec
 
 
 def placement_link(cluster: Cluster) -> PlacementLink:
@@ -70,7 +72,7 @@ class PreparedSystem:
     """A prepared scenario: its cluster, its models, and the system they form.
 
     ``key`` stands for all that a placement depends on; empty when prepared without a cache. ``left_out`` are
-    schedulers of the scenario that cannot run here, which ``scenario`` does not have any more.
+    schedulers of the scenario that cannot run here.
     """
 
     scenario: Scenario
@@ -79,6 +81,11 @@ class PreparedSystem:
     system: System
     key: str = ""
     left_out: tuple[str, ...] = ()
+
+    @property
+    def schedulers(self) -> tuple[NamedSpec, ...]:
+        """The scenario's schedulers that run here, with their options."""
+        return tuple(entry for entry in self.scenario.schedulers if entry.name not in self.left_out)
 
 
 def prepare(
@@ -129,13 +136,12 @@ def prepare(
         raise BatchMemoryError(problems)
     system = _system(scenario, cluster, models, sources)
     left_out = _that_pick(scenario) if system.pools else ()
-    stay = tuple(entry for entry in scenario.schedulers if entry.name not in left_out)
-    if left_out and not stay:
+    prepared = PreparedSystem(scenario, cluster, models, system, key, left_out)
+    if left_out and not prepared.schedulers:
         raise ScenarioError(
-            [f"schedulers: {picks_in_vain(left_out)}; add one that does not, as least-loaded."]
+            [f"schedulers: {picks_in_vain(left_out)}; add one that can run, such as least-loaded."]
         )
-    scenario = scenario.model_copy(update={"schedulers": stay}) if left_out else scenario
-    return PreparedSystem(scenario, cluster, models, system, key, left_out)
+    return prepared
 
 
 def _that_pick(scenario: Scenario) -> tuple[str, ...]:
@@ -146,8 +152,11 @@ def _that_pick(scenario: Scenario) -> tuple[str, ...]:
 
 def picks_in_vain(schedulers: Sequence[str]) -> str:
     """Say why these schedulers do not run where instances take tasks from queues."""
-    names = ", ".join(schedulers)
-    return f"{names} would pick tasks for free executors, but here instances take them from their queues"
+    they = "it picks" if len(schedulers) == 1 else "they pick"
+    return (
+        f"{join_words(schedulers)} cannot run here: {they} tasks for free executors, but instances take "
+        "tasks from queues"
+    )
 
 
 def _check_measured(

@@ -71,9 +71,10 @@ def memory_problem(
     remedy = f"lower max_batch to at most {fits:,}" if fits >= 1 else "turn batching off"
     return (
         f"batching of {label!r}: its largest batch, {spec.largest:,} queries, needs "
-        f"{format_size(held_bytes(spec, model))} ({format_size(model.weight_bytes)} of weights and "
-        f"{format_size(model.activation_bytes)} of activations for each query), and the largest executor, "
-        f"{name}, has {format_size(kind.memory_bytes)}; {remedy}, or take a larger GPU or slice."
+        f"{format_size(held_bytes(spec, model))}, but the largest executor, {name}, has "
+        f"{format_size(kind.memory_bytes)}. Weights take {format_size(model.weight_bytes)}, activations "
+        f"{format_size(model.activation_bytes)} for each query. {remedy[0].upper()}{remedy[1:]}, or take a "
+        "larger GPU or slice."
     )
 
 

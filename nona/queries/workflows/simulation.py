@@ -280,7 +280,7 @@ def simulate(
     if engine == AUTO and "numba" not in sys.modules and _few_jobs(prepared):
         engine = "simpy"
     options = RunOptions(jobs=spec.jobs, engine=engine, timeline_jobs=timeline_jobs)
-    names = [s.name for s in prepared.scenario.schedulers]
+    names = [s.name for s in prepared.schedulers]
     if solved is None and any(get_scheduler(name).needs_placement for name in names):
         solved = placement() if callable(placement) else place(prepared)
     predicted = predictions(prepared, solved)
@@ -291,9 +291,7 @@ def simulate(
         runs: RecordsByScheduler, warmup: Warmup, precision: PrecisionReport | None = None
     ) -> SimulationResult:
         ordered = {
-            s.name: judged(runs[s.name], s.name in overloaded)
-            for s in prepared.scenario.schedulers
-            if s.name in runs
+            s.name: judged(runs[s.name], s.name in overloaded) for s in prepared.schedulers if s.name in runs
         }
         slo_s = [q.slo_s for q in prepared.system.queries]
         summaries = {name: summarize(r, slo_s, prepared.scenario.labels) for name, r in ordered.items()}
@@ -323,7 +321,7 @@ def _few_jobs(prepared: PreparedSystem) -> bool:
     runs += PILOT_RUNS if spec.warmup == "mser" else 0
     warmup = spec.warmup if isinstance(spec.warmup, int) else auto_warmup(spec.jobs)
     tasks = max(q.tasks.compute_s.shape[1] for q in prepared.system.queries)
-    return len(prepared.scenario.schedulers) * runs * (spec.jobs + warmup) * int(tasks) <= _FEW_TASKS
+    return len(prepared.schedulers) * runs * (spec.jobs + warmup) * int(tasks) <= _FEW_TASKS
 
 
 def _runs(
@@ -414,7 +412,7 @@ def chosen_schedulers(
         key = f"{prepared.key} {prepared.scenario.seed} {entry.name} {options} {rounds}"
         return cache.rehearsed(key, placement, rehearse)
 
-    return [chosen(entry) for entry in prepared.scenario.schedulers if names is None or entry.name in names]
+    return [chosen(entry) for entry in prepared.schedulers if names is None or entry.name in names]
 
 
 @dataclass(frozen=True, eq=False)
@@ -474,7 +472,7 @@ def answers(
         _options(prepared, engine, jobs),
         replications or prepared.scenario.simulation.replications,
     )
-    names = [entry.name for entry in prepared.scenario.schedulers]
+    names = [entry.name for entry in prepared.schedulers]
     late = [name for name in names if get_scheduler(name).needs_placement]
     early = [name for name in names if name not in late]
     chosen = chosen_schedulers(prepared, None, early, cache, check, QUICK_ROUNDS)

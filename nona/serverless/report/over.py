@@ -141,8 +141,8 @@ def over_setting(report: OverReport) -> str:
     first = f", {span} calls before them" if span else ""
     return (
         f"Runs of {s.calls:,} calls{first}; 2 to {s.replications} runs of a point, seed {s.seed}, "
-        f"{time_text(report.seconds)}; intervals at 95 %. A knee lies between the last value found to keep "
-        "the target and the nearest found to miss it, each by the sequential test at 95 %."
+        f"{time_text(report.seconds)}; intervals at 95 %. A knee lies between the last value that keeps the "
+        "target and the nearest that misses it. The sequential test decides each at 95 %."
     )
 
 

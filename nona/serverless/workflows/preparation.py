@@ -160,8 +160,8 @@ def _check_gpus(scenario: Scenario, spec: ServerlessSpec) -> None:
     own = user_devices(scenario.cluster.devices)
     gpus = list(dict.fromkeys(group.gpu for group in scenario.cluster.servers))
     problems = [
-        f"cluster.servers[{number}].mig: {group.mig!r} divides the GPUs of a server in several ways, but "
-        "functions are placed on GPUs that are alike; give one layout, or a group of servers for each."
+        f"cluster.servers[{number}].mig: {group.mig!r} divides a server's GPUs in several ways, but "
+        "functions need equal GPUs; give one layout, or a group of servers for each."
         for number, group in enumerate(scenario.cluster.servers)
         if len(set(group.layouts)) > 1
     ]

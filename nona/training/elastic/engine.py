@@ -239,8 +239,8 @@ class _Run:
         last = self.system.jobs[-1]
         if last.arrival_s > MOST_TICKS * self.system.tick_s:
             raise SimulationError(
-                f"Elastic training: job {last.name!r} arrives after {last.arrival_s:g} s, but a run has at "
-                f"most {MOST_TICKS} ticks of {self.system.tick_s} s; let it arrive earlier, or use longer "
+                f"Elastic training: job {last.name!r} arrives after {last.arrival_s:g} s, but a run ends "
+                f"after {MOST_TICKS} ticks of {self.system.tick_s} s; let it come earlier or lengthen the "
                 "ticks."
             )
 

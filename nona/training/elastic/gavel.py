@@ -134,8 +134,8 @@ def _build(system: ElasticSystem, options: Mapping[str, Any], _: np.random.Gener
     if round_s <= system.restart_s:
         ticks = system.restart_s // system.tick_s + 1
         raise SimulationError(
-            f"Policy 'gavel': option round_ticks={options['round_ticks']} makes rounds of {round_s:g} s, not "
-            f"longer than the restart of {system.restart_s} s, so no job trains; set it to {ticks} or more."
+            f"Policy 'gavel': option round_ticks={options['round_ticks']} makes rounds of {round_s:g} s, but "
+            f"a restart takes {system.restart_s} s, so no job trains; set it to {ticks} or more."
         )
     rates = np.array([[1.0 / policy.step_alone_s(system.cluster, job)] for job in system.jobs])
     workers = np.array([job.gpus for job in system.jobs])

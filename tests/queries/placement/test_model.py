@@ -506,5 +506,5 @@ def test_overloaded_cards_are_told_and_an_overloaded_background_is_refused():
     assert p.network_utilization == max(link.utilization for link in p.links) > 1
     assert solve(s).prediction.network_utilization < 1
     full = replace(s, background_network=BackgroundStream(1e6 / 8, 10.0, 1.0))
-    with pytest.raises(PlacementError, match="it must be below 1"):
+    with pytest.raises(PlacementError, match="and must be less"):
         solve(full)

@@ -63,7 +63,6 @@ DEMOS = (
 def start_screen(state: AppState) -> None:
     """Draw the purpose of the page, the demos, and the start with the present scenario."""
     st.markdown(
-        "#### What should we buy, what does it cost, and how much more traffic can it take?\n"
         "You give each model's targets, the growth of the traffic, and GPUs with their prices. The plan "
         "finds the cheapest servers, MIG layouts and scheduler that keep every target. Simulation gives the "
         "evidence."

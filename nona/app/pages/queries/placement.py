@@ -246,8 +246,8 @@ def _resources(state: AppState, data: SolvedPlacement) -> None:
 def _gain(state: AppState, data: SolvedPlacement) -> None:
     st.subheader("What splitting can gain at most")
     st.caption(
-        "Parallelism is the time of all operators over the time of the longest chain: the possible speed-up "
-        "of a query if transfers and waits cost nothing."
+        "Parallelism is the time of all operators divided by the time of the longest chain. It is the "
+        "possible speed-up of a query if transfers and waits cost nothing."
     )
     table(tables.FACTS.fill(data.models), "gain", "Parallelism of each model")
 

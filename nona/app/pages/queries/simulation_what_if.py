@@ -195,8 +195,6 @@ def what_if_drawer(state: AppState) -> None:
     if not st.session_state.get("what-if-open"):
         return
     with st.container(border=True, key="what-if"):
-        if problem := state.problem():
-            st.warning(plain(problem), icon=":material/edit_note:")
         st.fragment(_panel)(state, state.revision)
 
 

@@ -119,7 +119,7 @@ def _share_asked(state: AppState, prepared: PreparedLanguage, number: int) -> No
         if share <= 1 and state.value((*place, "blocks")) == "auto":
             hint = "Sets Memory used of this engine to the share that these requests need."
             button(f"Use {share:g}", f"take-share-{key}", _take_share, state, place, share, hint=hint)
-    st.caption(plain(needed_text(share, requests, tokens)))
+    st.caption(plain(f"By the estimate of memory, {needed_text(share, requests, tokens)}"))
 
 
 def _take_share(state: AppState, place: tuple[str | int, ...], share: float) -> None:
@@ -132,7 +132,9 @@ def _fits(prepared: PreparedLanguage, number: int) -> str:
         f"{count_text(requests_that_fit(blocks, tokens), 'request')} of {name} ({tokens:,} tokens each)"
         for name, tokens in _tokens_of(prepared, number).items()
     ]
-    return f"Its cache holds at once {' or '.join(counts)}." if counts else "No row uses its model."
+    given = prepared.scenario.cluster.servers[prepared.facts[number].group].engine
+    by = "" if given is None or given.blocks == "auto" else f", by the {blocks:,} blocks given"
+    return f"Its cache holds at once {' or '.join(counts)}{by}." if counts else "No row uses its model."
 
 
 def _tokens_of(prepared: PreparedLanguage, number: int) -> dict[str, int]:

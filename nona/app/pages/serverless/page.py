@@ -57,7 +57,6 @@ DEMOS = (
 def start_screen(state: AppState) -> None:
     """Draw the purpose of the page, the way to begin with the open scenario, and examples."""
     st.markdown(
-        "#### Which policy keeps the SLO of serverless workflows, and at what cost?\n"
         "Every function of a workflow is batched and gets vCPUs and a part of a GPU. A policy chooses these "
         "*configurations* while calls arrive. The platform queues and dispatches calls, warms containers and "
         "shares GPUs."

@@ -51,7 +51,6 @@ DEMOS = (
 def start_screen(state: AppState) -> None:
     """Draw the purpose of the page, two ways to begin with the present cluster, and examples."""
     st.markdown(
-        "#### Who should get which GPU, when jobs train for hours?\n"
         "Jobs run at different speeds on different types of GPU. A policy computes each job's share of time "
         f"on each type; rounds of some minutes realize these shares. {term('elastic job', 'Elastic jobs')} "
         "change their GPUs, and under Pollux their batch size, "

@@ -281,9 +281,10 @@ def owned(of: FlowCluster, holdings: Holdings | None) -> Ints:
 #: What is the same in all adaptations, for people.
 _SHARED = (
     " A flow is one query class; a query goes whole to the least loaded executor of its flow's set, and "
-    "running work stays. Steps left are queries waiting and expected in a round (option round_s, 1 s by "
-    "default); rates start as modelled and are half measured every round. Claims are cut to what that "
-    "work needs and made whole by deficit; what is left, every flow may use."
+    "running work stays. Steps left are the queries that wait and those expected in a round (option "
+    "round_s, 1 s by default). Rates start as modelled; every round they move halfway to the measured "
+    "rate. Claims are cut to what that work needs, and rounded to whole executors by deficit. Every flow "
+    "may use what is left."
 )
 
 

@@ -136,12 +136,12 @@ SCHEDULER = flow_scheduler(
     summary="Serves the query classes that have had the least service first: three queues, two limits.",
     source=(
         "Gu, Chowdhury, Shin, Zhu, Jeon, Qian, Liu and Guo: Tiresias: A GPU Cluster Manager for "
-        "Distributed Deep Learning, NSDI 2019, section 3; queues and limits of its public simulator"
+        "Distributed Deep Learning, NSDI 2019, section 3. Queues and limits are those of its public simulator"
     ),
     adaptation=(
-        "Attained service is executor-seconds of a class's queries. In the queues' order each "
-        "class takes what its work needs, its fastest executors first, and less where less is "
-        "left; the simulator would let it wait."
+        "Attained service is executor-seconds of a class's queries. In the queues' order each class takes "
+        "what its work needs, its fastest executors first. It takes less where less is left; the public "
+        "simulator would let it wait."
     ),
     look=ChartStyle("#b0305f", "solid", "diamond-cross"),
 )

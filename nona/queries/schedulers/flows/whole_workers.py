@@ -50,13 +50,12 @@ OPTIMUS = flow_scheduler(
     summary="Hands out executors one by one, each to the query class whose remaining time it shortens most.",
     source=(
         "Peng, Bao, Chen, Wu and Guo: Optimus: An Efficient Dynamic Resource Scheduler for Deep Learning "
-        "Clusters, EuroSys 2018, section 4 (recollected); one each first as in the public simulator of "
-        "Pollux"
+        "Clusters, EuroSys 2018, section 4 (recollected). Each class first gets one executor, as in the "
+        "public simulator of Pollux"
     ),
     adaptation=(
-        "Queries/s of r executors are the sum of their measured rates; as a query runs on one "
-        "executor there is no time of its own transfers to fit. A gain is looked at for each "
-        "class of executors."
+        "The rate of r executors is the sum of their measured queries/s. A query runs on one executor, so "
+        "there is no time of its own transfers to fit. Gains are compared for each class of executors."
     ),
     look=ChartStyle("#6a7f1f", "solid", "diamond-x"),
 )

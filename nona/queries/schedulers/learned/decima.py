@@ -19,11 +19,12 @@ SOURCE = (
     "Processing Clusters (Decima), SIGCOMM 2019, section 5; features and sizes after its public code"
 )
 ADAPTATION = (
-    "Decima-style, our own: no figure of the paper is claimed. A task is one node with one instance; the "
-    "action is a pair of ready task and executor, so that weights do not depend on how many there are; a "
-    "busy executor of the last predecessor may be waited for. Graph network over the tasks, features of the "
-    "pair, and four of the state in place of the summary over jobs. Trained by nona train-decima with runs "
-    "of equal arrivals as baselines, on drawn graphs and clusters; it takes the pair of highest score. "
+    "Decima-style, our own: no figure of the paper is claimed. A task is one node and runs once. An action "
+    "is a pair of ready task and executor, so the weights fit any number of tasks and executors. A task may "
+    "wait for the busy executor of its last predecessor. Inputs are a graph network over the tasks, "
+    "features of the pair, and four features of the state in place of the summary over jobs. Trained by "
+    "nona train-decima on drawn graphs and clusters, with runs of equal arrivals as baselines. It takes the "
+    "pair of highest score. "
 )
 
 

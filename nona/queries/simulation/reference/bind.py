@@ -55,8 +55,8 @@ def load_s(job: QueryJob, task: int, executor: ExecutorProcess) -> float:
 def bad_binding(scheduler: str, query: int, places: Sequence[int], executors: int) -> SimulationError:
     """Return the error for a task bound to an executor that there is not."""
     return SimulationError(
-        f"Scheduler {scheduler!r}: it bound a task of query class {query} to an executor that "
-        f"does not exist (its choice: {list(places)}); write numbers from 0 to {executors - 1}."
+        f"Scheduler {scheduler!r}: it bound a task of query class {query} to executors {list(places)}, of "
+        f"which one does not exist; write numbers from 0 to {executors - 1}."
     )
 
 

@@ -275,10 +275,7 @@ def _users_of(workload: Workload, plans: list[QueryPlan], lists: bool) -> list[t
 def _viewer(
     system: System, scheduler: Scheduler, board: LoadBoard, link: SimulatedLink
 ) -> Callable[[], SystemView]:
-    """Return a function that gives the view now, with network fields above the declared level ``nan``.
-
-    A scheduler that does not read queues finds −1 as every queue length and ``nan`` as backlog.
-    """
+    """Return a function that gives the view now; what the scheduler may not read is ``nan`` (queues: −1)."""
     level, hidden = scheduler.network_view, math.nan
     reads = scheduler.sees_loads
     cards = scheduler.picks and level >= NetworkView.N3

@@ -117,8 +117,8 @@ def uniform_blocks(streams: RandomStreams, width: int) -> Iterator[Floats]:
 def bad_pick(scheduler: str, place: int, ready: int, executor: int) -> SimulationError:
     """Make the error for a pick outside the list, or for an executor that is not free."""
     return SimulationError(
-        f"Scheduler {scheduler!r}: it picked ready task {place} of {ready} for executor "
-        f"{executor}; pick one that is in the list, for an executor whose queue_length is 0."
+        f"Scheduler {scheduler!r}: it picked ready task {place} of {ready} for executor {executor}; pick one "
+        "in the list, for an executor whose queue_length is 0."
     )
 
 

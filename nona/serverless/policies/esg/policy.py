@@ -374,9 +374,8 @@ POLICY = ConfigurationPolicy(
     ),
     source="Hui, Xu, Guo, Shen: ESG, HPDC 2024",
     adaptation=(
-        "From slides and summaries: the formula of the average normalised length, ties, the batches of "
-        "later stages and the fall-back without a path in time are ours; the time of the search is "
-        "modelled."
+        "From slides and summaries. Ours are the formula of the average normalized length, ties, the batches "
+        "of later stages, and the fallback if no path is in time. The time of the search is modeled."
     ),
     build=_build,
     settings={

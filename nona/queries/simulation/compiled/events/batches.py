@@ -235,10 +235,7 @@ def _after_background(s: State, e: int) -> None:
 
 
 def _run_on(s: State, e: int, i: int, last: int, now: float) -> bool:
-    """Start, on instance ``i``, what waits in pool ``e`` for all jobs of the batch that ended.
-
-    Of picked tasks those alone, if no others are expected with them.
-    """
+    """Start, on instance ``i``, what waits in pool ``e`` for all jobs of the batch that ended."""
     first = _waits_here(s, e, last, -1)
     if first < 0:
         return False
@@ -268,10 +265,7 @@ def _run_on(s: State, e: int, i: int, last: int, now: float) -> bool:
 
 
 def _waits_here(s: State, e: int, place: int, key: int) -> int:
-    """Return the first task of that job which waits for the same executor (with this key, if any).
-
-    −1: none.
-    """
+    """Return the job's first task that waits for the same executor (with this key, if any); −1: none."""
     ended = tasks_at(s, place)
     if ended.missing != STARTED or ended.executor != e:  # a job that has just arrived took the place
         return -1

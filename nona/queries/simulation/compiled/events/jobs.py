@@ -169,11 +169,7 @@ def _add_message(s: State, row: int, place: int, gap: float) -> None:
 
 
 def _add_wait(s: State, row: int, place: int, begin_s: float, end_s: float, idle_s: float) -> None:
-    """Divide a wait of the task at ``place`` by its causes.
-
-    Its executor runs other tasks of its job, or stands idle (for ``idle_s``); the rest is the wait for
-    others.
-    """
+    """Divide a task's wait by cause: its job's tasks, an idle executor (``idle_s``), else other jobs."""
     own = 0.0
     if end_s > begin_s:
         task = tasks_at(s, place)
