@@ -16,7 +16,7 @@ from nona.core.errors import DeploymentError
 from nona.deployment.facts import Ledger, text_of
 from nona.deployment.found import Found, FoundTimes
 from nona.deployment.located import Tree
-from nona.scenario.unknown import entries, mapping
+from nona.scenario.gate import entries, mapping
 
 _FUSED = re.compile(r"\s\+\s|ForeignNode\[")
 _NONE = re.compile(r"^(?:Reformatting|Reformat|Memcpy|copy)", re.IGNORECASE)

@@ -12,8 +12,8 @@ from typing import Any, Literal
 from nona.cluster.hardware.table_file import shipped_table
 from nona.core.errors import GraphError, suggestion
 from nona.language.quantization import Quantization, read_quantization
+from nona.scenario.gate import entries, mapping
 from nona.scenario.lookup import is_config
-from nona.scenario.unknown import entries, mapping
 
 MOST_PARAMETER = 10_000_000
 MOST_CONFIG_BYTES = 1_000_000

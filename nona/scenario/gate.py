@@ -35,10 +35,23 @@ MAX_INTEGER_TEXT = 128
 MAX_PROBLEMS = 20
 """Problems that are listed; of the others the number is said."""
 
+MOST = 500
+"""Entries of a list that are looked at while it is not known whether the schema takes it."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _KINDS = {"date": "a date", "datetime": "a date", "bytes": "binary data", "set": "a set"}
 _LONGEST = 60
 Place = tuple[int | str, ...]
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """Return the value if it is a mapping, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def entries(value: object, most: int = MOST) -> list[Any]:
+    """Return the first entries of a list; none of what is no list."""
+    return list(value)[:most] if isinstance(value, list | tuple) else []
 
 
 def foreign_values(data: object) -> list[str]:

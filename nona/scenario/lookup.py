@@ -11,23 +11,20 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from nona.core.errors import GraphError, ScenarioError
 from nona.models.graph.guard import parse_guarded
 from nona.models.graph.model import ModelGraph
 from nona.models.graph.node_link import from_node_link
 from nona.models.graph.readers import read_model, read_model_file
+from nona.scenario.gate import entries, mapping
+from nona.scenario.language import moved_together
 from nona.scenario.sample_files import load_sample, sample_names
-from nona.scenario.training import MODELLED, TABLES, batch_of, with_batch
+from nona.scenario.training import GAVEL, MODELLED, TABLES, batch_of
 
 if TYPE_CHECKING:
-    from nona.scenario.cluster import ClusterSpec
-    from nona.scenario.language import LanguageRow
-    from nona.scenario.rows import ArrivalsSpec
     from nona.scenario.schema import Scenario
-    from nona.scenario.serverless import ServerlessSpec
-    from nona.scenario.training import ElasticSpec, TrainingJobSpec, TrainingSpec
 
 
 LONGEST = 60  # characters
@@ -58,79 +55,94 @@ def unused_name(name: str, taken: Iterable[str]) -> str:
     return candidate
 
 
+MOST_JOBS = 10_000  # of a training cluster, that are looked at
 Kind = Literal["model", "config", "trace", "measured", "times", "throughputs", "profile", "elastic"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True)
 class NamedFile:
-    """A file that stands at ``place`` in a scenario."""
+    """A file that stands at ``place`` in a scenario: in its data under ``key`` of ``part``."""
 
     place: str
     name: str
     kind: Kind
+    part: dict[str, Any]
+    key: str
+
+    def rename(self, name: str) -> None:
+        """Write another name in its place; what stands behind it, as a batch size, stays."""
+        self.part[self.key] = self.part[self.key].replace(self.name, name, 1)
 
 
-def named_files(scenario: Scenario) -> Iterator[NamedFile]:
-    """Every place that names a file, in the order of the scenario.
+def files_in(data: Mapping[str, Any]) -> Iterator[NamedFile]:
+    """Every place that names a file in the data of a scenario file, whatever else that holds, in its order.
 
     Models that are samples, or held by the scenario itself, are no files.
     """
-    for i, row in enumerate(scenario.workload):
-        if is_file(scenario, row.model):
-            yield NamedFile(f"workload[{i}].model", row.model, "model")
-        if row.arrivals.trace:
-            yield NamedFile(f"workload[{i}].arrivals.trace", row.arrivals.trace, "trace")
-    for i, asking in enumerate(scenario.language, len(scenario.workload)):
-        if is_config(asking.llm.model):
-            yield NamedFile(f"workload[{i}].llm.model", asking.llm.model, "config")
-        for place, trace in (("llm.trace", asking.llm.trace), ("arrivals.trace", asking.arrivals.trace)):
-            if trace:
-                yield NamedFile(f"workload[{i}].{place}", trace, "trace")
-    if scenario.cost.measured:
-        yield NamedFile("cost.measured", scenario.cost.measured, "measured")
-    for name, function in (scenario.serverless.functions if scenario.serverless else {}).items():
-        if function.profile is not None:
-            yield NamedFile(f"serverless.functions.{name}.profile", function.profile, "times")
-    if scenario.training is not None:
-        yield from _training_files(scenario, scenario.training)
-    if scenario.plan is not None and scenario.plan.profile:
-        yield NamedFile("plan.profile", scenario.plan.profile, "profile")
+    inside, training = mapping(data.get("models")), mapping(data.get("training"))
+    for i, row in enumerate(map(mapping, entries(data.get("workload")))):
+        at, llm = f"workload[{i}]", mapping(row.get("llm"))
+        yield from (file for file in _at(at, row, "model", "model") if not _is_there(file.name, inside))
+        yield from (file for file in _at(f"{at}.llm", llm, "model", "config") if is_config(file.name))
+        yield from _at(f"{at}.llm", llm, "trace", "trace")
+        for place, part in ((at, row), (f"{at}.llm", llm)):
+            yield from _at(f"{place}.arrivals", part.get("arrivals"), "trace", "trace")
+    yield from _at("cost", data.get("cost"), "measured", "measured")
+    for name, function in mapping(mapping(data.get("serverless")).get("functions")).items():
+        yield from _at(f"serverless.functions.{name}", function, "profile", "times")
+    yield from _at("training", training, "trace", "trace")
+    for i, job in enumerate(map(mapping, entries(training.get("jobs"), MOST_JOBS))):
+        if model := costed_model(job, training.get("throughputs", GAVEL), inside):
+            yield NamedFile(f"training.jobs[{i}].model", model, "model", cast(dict[str, Any], job), "model")
+    tables = _at("training", training, "throughputs", "throughputs")
+    yield from (file for file in tables if file.name not in TABLES)
+    elastic = mapping(training.get("elastic"))
+    workload = _at("training.elastic", elastic, "workload", "elastic")
+    yield from (file for file in workload if not file.name.isdecimal())
+    for key in mapping(elastic.get("profiles")):
+        yield from _at("training.elastic.profiles", elastic["profiles"], key, "elastic")
+    yield from _at("plan", data.get("plan"), "profile", "profile")
 
 
-def _training_files(scenario: Scenario, training: TrainingSpec) -> Iterator[NamedFile]:
-    if training.trace is not None:
-        yield NamedFile("training.trace", training.trace, "trace")
-    for i, job in enumerate(training.jobs):
-        if (model := _costed_model(training, job)) and is_file(scenario, model):
-            yield NamedFile(f"training.jobs[{i}].model", model, "model")
-    if training.throughputs not in TABLES:
-        yield NamedFile("training.throughputs", training.throughputs, "throughputs")
-    yield from _elastic_files(training.elastic)
+def _at(place: str, part: object, key: str, kind: Kind) -> Iterator[NamedFile]:
+    if isinstance(part, dict) and isinstance(name := part.get(key), str) and name:
+        yield NamedFile(f"{place}.{key}", name, kind, part, key)
 
 
-def _elastic_files(elastic: ElasticSpec | None) -> Iterator[NamedFile]:
-    if elastic is None:
-        return
-    if not elastic.shipped:
-        yield NamedFile("training.elastic.workload", elastic.workload, "elastic")
-    for key, name in elastic.profiles or ():
-        yield NamedFile(f"training.elastic.profiles.{key}", name, "elastic")
+def named_files(scenario: Scenario) -> Iterator[NamedFile]:
+    """Every place of a scenario that names a file; see :func:`files_in`."""
+    parts = {"workload", "language", "cost", "serverless", "training", "plan"}
+    written = scenario.model_dump(mode="json", include=parts)
+    return files_in(moved_together(written) | {"models": scenario.models})
 
 
-def _costed_model(training: TrainingSpec, job: TrainingJobSpec) -> str:
-    """Return the model of a job that the cost layer times, without batch size.
+def costed_model(job: Mapping[str, Any], table: object, models: Mapping[str, Any]) -> str:
+    """Return the model that the cost layer must time, if it is neither a sample nor inside the scenario.
 
-    "" where a table has its rates.
+    Parameters
+    ----------
+    job
+        An entry of ``training.jobs``.
+    table
+        ``training.throughputs``.
+    models
+        The models inside the scenario.
     """
-    if job.model is None or job.throughputs or job.kind == "interactive":
+    name, kind = job.get("model"), job.get("kind", "training")
+    if not isinstance(name, str) or job.get("throughputs") or kind == "interactive":
         return ""
-    return batch_of(job.model)[0] if job.kind == "inference" or training.throughputs == MODELLED else ""
+    model = batch_of(name)[0]
+    return "" if _is_there(model, models) or (kind != "inference" and table != MODELLED) else model
+
+
+def _is_there(model: str, models: Mapping[str, Any]) -> bool:
+    return model in models or model in sample_names()
 
 
 def is_file(scenario: Scenario, model: str) -> bool:
     """Return whether a model is to be read from a file."""
-    return model not in scenario.models and model not in sample_names()
+    return not _is_there(model, scenario.models)
 
 
 def is_config(language_model: str) -> bool:
@@ -153,93 +165,18 @@ def with_files_renamed(scenario: Scenario, renamed: Callable[[str], str]) -> Sce
 
     The label is what random streams are named after: with another one the arrivals would differ.
     """
-    rows = []
-    for row in scenario.workload:
-        model = renamed(row.model) if is_file(scenario, row.model) else row.model
-        same = row.model_copy(update={"model": model, "arrivals": _arrivals_renamed(row.arrivals, renamed)})
-        rows.append(same if same.label == row.label else same.model_copy(update={"name": row.label}))
-    cost = scenario.cost
-    if cost.measured:
-        cost = cost.model_copy(update={"measured": renamed(cost.measured)})
-    training = scenario.training and _training_renamed(scenario, scenario.training, renamed)
-    plan = scenario.plan
-    if plan is not None and plan.profile:
-        plan = plan.model_copy(update={"profile": renamed(plan.profile)})
-    serverless = scenario.serverless and _profiles_renamed(scenario.serverless, renamed)
-    update = {
-        "workload": tuple(rows),
-        "language": tuple(_language_renamed(row, renamed) for row in scenario.language),
-        "cluster": _engines_renamed(scenario.cluster, renamed),
-        "cost": cost,
-        "training": training,
-        "plan": plan,
-        "serverless": serverless,
-    }
-    return scenario.model_copy(update=update)
-
-
-def _arrivals_renamed(arrivals: ArrivalsSpec, renamed: Callable[[str], str]) -> ArrivalsSpec:
-    trace = arrivals.trace
-    return arrivals if trace is None else arrivals.model_copy(update={"trace": renamed(trace)})
-
-
-def _language_renamed(row: LanguageRow, renamed: Callable[[str], str]) -> LanguageRow:
-    model, trace = row.llm.model, row.llm.trace
-    files = {"model": renamed(model) if is_config(model) else model, "trace": trace and renamed(trace)}
-    changes = {
-        "llm": row.llm.model_copy(update=files),
-        "arrivals": _arrivals_renamed(row.arrivals, renamed),
-    }
-    same = row.model_copy(update=changes)
-    return same if same.label == row.label else same.model_copy(update={"name": row.label})
-
-
-def _engines_renamed(cluster: ClusterSpec, renamed: Callable[[str], str]) -> ClusterSpec:
-    groups = []
-    for group in cluster.servers:
-        engine = group.engine
-        if engine is not None and engine.model and is_config(engine.model):
-            changed = engine.model_copy(update={"model": renamed(engine.model)})
-            group = group.model_copy(update={"engine": changed})
-        groups.append(group)
-    return cluster.model_copy(update={"servers": tuple(groups)})
-
-
-def _profiles_renamed(serverless: ServerlessSpec, renamed: Callable[[str], str]) -> ServerlessSpec:
-    functions = {
-        name: f.model_copy(update={"profile": renamed(f.profile)}) if f.profile is not None else f
-        for name, f in serverless.functions.items()
-    }
-    return serverless.model_copy(update={"functions": functions})
-
-
-def _training_renamed(
-    scenario: Scenario, training: TrainingSpec, renamed: Callable[[str], str]
-) -> TrainingSpec:
-    jobs = []
-    for job in training.jobs:
-        model = _costed_model(training, job)
-        if model and is_file(scenario, model):
-            batch = batch_of(job.model or "")[1]
-            job = job.model_copy(update={"model": with_batch(renamed(model), batch)})
-        jobs.append(job)
-    table = training.throughputs
-    return training.model_copy(
-        update={
-            "trace": None if training.trace is None else renamed(training.trace),
-            "jobs": tuple(jobs),
-            "throughputs": table if table in TABLES else renamed(table),
-            "elastic": training.elastic and _elastic_renamed(training.elastic, renamed),
-        }
-    )
-
-
-def _elastic_renamed(elastic: ElasticSpec, renamed: Callable[[str], str]) -> ElasticSpec:
-    profiles = elastic.profiles
-    if profiles is not None:
-        profiles = profiles.model_copy(update={key: renamed(name) for key, name in profiles})
-    workload = elastic.workload if elastic.shipped else renamed(elastic.workload)
-    return elastic.model_copy(update={"workload": workload, "profiles": profiles})
+    data = scenario.model_dump(mode="json")
+    together = moved_together(data)
+    for file in list(files_in(together)):
+        file.rename(renamed(file.name))
+    for group in data["cluster"]["servers"]:
+        engine = group["engine"]
+        if engine and engine["model"] and is_config(engine["model"]):
+            engine["model"] = renamed(engine["model"])
+    for row, written in zip((*scenario.workload, *scenario.language), together["workload"], strict=True):
+        if type(row).model_validate(written).label != row.label:
+            written["name"] = row.label
+    return scenario.model_validate(data)
 
 
 SMALL = 5_000

@@ -6,7 +6,6 @@ They are looked for in what the file holds, so that they are listed together wit
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
@@ -18,23 +17,11 @@ from nona.core.errors import NonaError, suggestion
 from nona.core.family import families
 from nona.core.registry import Strategy, load
 from nona.scenario.cluster import ServerGroupSpec
-from nona.scenario.lookup import Sources, is_config
+from nona.scenario.gate import MOST, entries, mapping
+from nona.scenario.lookup import Sources, files_in
 from nona.scenario.plan import offer_entry
 from nona.scenario.sample_files import sample_names
-from nona.scenario.training import GAVEL, MODELLED, TABLES, batch_of
 from nona.scenario.values import named_entry
-
-MOST, MOST_JOBS = 500, 10_000  # entries of a list that are looked at
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """Return the value if it is a mapping, else an empty one."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def entries(value: object, most: int = MOST) -> list[Any]:
-    """Return the first entries of a list; none of what is no list."""
-    return list(value)[:most] if isinstance(value, list | tuple) else []
 
 
 def unknown_names(data: Mapping[str, Any]) -> list[str]:
@@ -89,48 +76,14 @@ def known_gpus(data: Mapping[str, Any]) -> Collection[str]:
     return {*devices(), *map(str, mapping(mapping(data.get("cluster")).get("devices")))}
 
 
-def costed_model(job: Mapping[str, Any], table: object, models: Mapping[str, Any]) -> str:
-    """Return the model that the cost layer must time, if it is neither a sample nor inside the scenario.
-
-    Parameters
-    ----------
-    job
-        An entry of ``training.jobs``.
-    table
-        ``training.throughputs``.
-    models
-        The models inside the scenario.
-    """
-    name, kind = job.get("model"), job.get("kind", "training")
-    if not isinstance(name, str) or job.get("throughputs") or kind == "interactive":
-        return ""
-    model = batch_of(name)[0]
-    there = model in models or model in sample_names()
-    return "" if there or (kind != "inference" and table != MODELLED) else model
-
-
-def _training_files(training: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Place and name of each file that the training part names."""
-    if isinstance(trace := training.get("trace"), str):
-        yield "training.trace", trace
-    table = training.get("throughputs", GAVEL)
-    if isinstance(table, str) and table not in TABLES and PurePath(table).suffix:
-        yield "training.throughputs", table
-    for i, entry in enumerate(entries(training.get("jobs"), MOST_JOBS)):
-        model = costed_model(mapping(entry), table, models)
-        if model and PurePath(model).suffix:
-            yield f"training.jobs[{i}].model", model
-
-
 def missing_files(data: Mapping[str, Any], sources: Sources) -> list[str]:
     """One line for each file that a scenario names and that ``sources`` does not have."""
-    return [line for file in _files(data) for line in sources.missing(file.place, file.name)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    place: str
-    name: str
+    return [
+        line
+        for file in files_in(data)
+        if file.kind not in ("model", "throughputs") or PurePath(file.name).suffix
+        for line in sources.missing(file.place, file.name)
+    ]
 
 
 def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
@@ -174,46 +127,9 @@ def _offers(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _samples(data: Mapping[str, Any]) -> Iterator[str]:
-    for model in _models(data):
-        if PurePath(model.name).suffix == "":
+    for file in files_in(data):
+        if file.kind == "model" and file.place.startswith("workload") and not PurePath(file.name).suffix:
             yield (
-                f"{model.place}: {model.name[:60]!r} is no sample and has no file extension; "
-                f"{suggestion(model.name, sample_names())}, or name a file."
+                f"{file.place}: {file.name[:60]!r} is no sample and has no file extension; "
+                f"{suggestion(file.name, sample_names())}, or name a file."
             )
-
-
-def _models(data: Mapping[str, Any]) -> Iterator[_Named]:
-    inside = mapping(data.get("models"))
-    for i, row in enumerate(entries(data.get("workload"))):
-        name = mapping(row).get("model")
-        if isinstance(name, str) and name not in inside and name not in sample_names():
-            yield _Named(f"workload[{i}].model", name)
-
-
-def _files(data: Mapping[str, Any]) -> Iterator[_Named]:
-    yield from (model for model in _models(data) if PurePath(model.name).suffix)
-    for i, row in enumerate(entries(data.get("workload"))):
-        trace = mapping(mapping(row).get("arrivals")).get("trace")
-        if isinstance(trace, str):
-            yield _Named(f"workload[{i}].arrivals.trace", trace)
-        llm = mapping(mapping(row).get("llm"))
-        if isinstance(model := llm.get("model"), str) and is_config(model):
-            yield _Named(f"workload[{i}].llm.model", model)
-        for place, file in (
-            ("trace", llm.get("trace")),
-            ("arrivals.trace", mapping(llm.get("arrivals")).get("trace")),
-        ):
-            if isinstance(file, str):
-                yield _Named(f"workload[{i}].llm.{place}", file)
-    measured = mapping(data.get("cost")).get("measured")
-    if isinstance(measured, str):
-        yield _Named("cost.measured", measured)
-    for name, function in mapping(mapping(data.get("serverless")).get("functions")).items():
-        times = mapping(function).get("profile")
-        if isinstance(times, str):
-            yield _Named(f"serverless.functions.{name}.profile", times)
-    profile = mapping(data.get("plan")).get("profile")
-    if isinstance(profile, str):
-        yield _Named("plan.profile", profile)
-    for place, name in _training_files(mapping(data.get("training")), mapping(data.get("models"))):
-        yield _Named(place, name)

@@ -8,8 +8,9 @@ from typing import Any
 from nona.core.errors import SimulationError
 from nona.core.registry import Registry
 from nona.queries.schedulers.base import Scheduler
+from nona.scenario.gate import mapping
 from nona.scenario.language import ROUTERS
-from nona.scenario.unknown import mapping, unknown_strategies
+from nona.scenario.unknown import unknown_strategies
 
 SCHEDULERS: Registry[Scheduler] = Registry(
     "Scheduler",

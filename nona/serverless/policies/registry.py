@@ -7,7 +7,8 @@ from typing import Any
 
 from nona.core.errors import SimulationError, suggestion
 from nona.core.registry import Registry
-from nona.scenario.unknown import mapping, unknown_strategies
+from nona.scenario.gate import mapping
+from nona.scenario.unknown import unknown_strategies
 from nona.serverless.functions import network_names
 from nona.serverless.policies import aquatope, fixed, gshare, infless, orion
 from nona.serverless.policies.base import ConfigurationPolicy

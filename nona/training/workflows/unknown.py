@@ -8,9 +8,11 @@ from typing import Any
 
 from nona.allocation.registry import get_policy
 from nona.core.errors import suggestion
+from nona.scenario.gate import entries, mapping
+from nona.scenario.lookup import MOST_JOBS, costed_model
 from nona.scenario.sample_files import sample_names
 from nona.scenario.training import GAVEL, TABLES
-from nona.scenario.unknown import MOST_JOBS, costed_model, entries, known_gpus, mapping, unknown_strategies
+from nona.scenario.unknown import known_gpus, unknown_strategies
 from nona.training.throughput_table import shipped_throughputs
 
 
