@@ -24,7 +24,8 @@ from nona.scenario.sample_files import load_sample, sample_names
 from nona.scenario.training import GAVEL, MODELLED, TABLES, batch_of
 
 if TYPE_CHECKING:
-    from nona.scenario.schema import Scenario
+    from nona.scenario.language import LanguageRow
+    from nona.scenario.schema import Scenario, WorkloadRow
 
 
 LONGEST = 60  # characters
@@ -173,7 +174,8 @@ def with_files_renamed(scenario: Scenario, renamed: Callable[[str], str]) -> Sce
         engine = group["engine"]
         if engine and engine["model"] and is_config(engine["model"]):
             engine["model"] = renamed(engine["model"])
-    for row, written in zip((*scenario.workload, *scenario.language), together["workload"], strict=True):
+    rows: tuple[WorkloadRow | LanguageRow, ...] = (*scenario.workload, *scenario.language)
+    for row, written in zip(rows, together["workload"], strict=True):
         if type(row).model_validate(written).label != row.label:
             written["name"] = row.label
     return scenario.model_validate(data)

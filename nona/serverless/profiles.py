@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nona.cluster.sharing.pool import BatchConfiguration
-from nona.core.errors import CostError
-from nona.core.foreign import CsvFile
+from nona.core.errors import ScenarioError
+from nona.core.rows import TableRow, TextTable
 from nona.serverless.functions import ConfigurationSpace, TableTimes
 
 MOST_ROWS = 100_000
@@ -29,8 +29,9 @@ MOST_SIZE = 4096
 MOST_MS = 1e9
 UNFINISHED_MS = 9999.0
 MEDIAN = 50.0
-_PARVAGPU = ("mig instance", "batch size", "workload number", "throughput", "latency")
-_REQUIRED = ("batch", "ms")
+_PARVAGPU: tuple[str, ...] = ("mig instance", "batch size", "workload number", "throughput", "latency")
+_INFLESS: tuple[str, ...] = ("model", "cpu threads", "gpu per cent", "batch", "ms")
+_REQUIRED: tuple[str, ...] = ("batch", "ms")
 _OPTIONAL = ("vcpus", "vgpus", "gpu_percent", "percentile", "model")
 
 
@@ -53,165 +54,92 @@ class ProfileRow:
 def read_profile(data: bytes, what: str = "Profile") -> tuple[ProfileRow, ...]:
     r"""Return the rows of a file, whichever of the three layouts it has; ``what`` is how errors call it.
 
-    Raises ``CostError`` for another layout, a cell that is not its column's, or two rows for the same.
+    Raises ``ScenarioError`` for another layout, a cell that is not its column's, or two rows for the same.
 
     >>> read_profile(b"batch,vgpus,ms\n4,2,10\n")[0].seconds
     0.01
     >>> read_profile(b"resnet-50 2 20 4 92.75\nresnet-50 2 20 8 23046\n")[0].gpu_share
     0.2
     """
-    lines = _lines(data, what)
-    first = next(lines, None)
-    if first is None:
-        raise CostError(f"{what}: it is empty; give a header batch,ms and rows.")
-    names = [cell.strip().lower() for cell in first[1]]
-    if names == list(_PARVAGPU):
-        rows = _read(lines, what, _parvagpu)
-    elif len(names) == 1 and len(names[0].split()) == 5:
-        rows = _read(_with_first(first, lines), what, _infless)
+    table = TextTable(data, what, MOST_ROWS)
+    if not table.header:
+        raise ScenarioError([f"{what}: it is empty; give a header batch,ms and rows."])
+    table.header = [name.lower() for name in table.header]
+    if table.header == list(_PARVAGPU):
+        required, read = _PARVAGPU, _parvagpu
+    elif len(table.header) == 1 and len(table.header[0].split()) == 5:
+        table.as_words(_INFLESS)
+        required, read = _INFLESS, _infless
     else:
-        header = _header(names, what)
-        rows = _read(lines, what, lambda cells, where: _profile_row(header, cells, where))
-    if not rows:
-        raise CostError(f"{what}: it has no time of a batch that finished; give at least one row.")
-    return rows
+        if {"vgpus", "gpu_percent"} <= {*table.header}:
+            raise ScenarioError([f"{what}: it has both vgpus and gpu_percent; keep one of the two."])
+        required, read = _REQUIRED, _own
+    optional = _OPTIONAL if required == _REQUIRED else ()
+    nothing = "it has no time of a batch that finished; give at least one row."
+    return tuple(table.read(required, optional, lambda line: _checked(line, read(line)), nothing))
+
+
+def _checked(line: TableRow, row: ProfileRow | None) -> ProfileRow | None:
+    """Return the row where it has no problem, and none before had the same batch and resources."""
+    if row is None:
+        return None
+    about = (
+        *(row.model, f"batch {row.batch}", f"percentile {row.percentile!r}"),
+        *(row.vcpus and f"{row.vcpus} vCPUs", row.vgpus and f"{row.vgpus} vGPUs"),
+        row.gpu_share and f"{row.gpu_share!r} of the GPU",
+    )
+    return row if line.is_first(*about) else None
 
 
 def rows_of(rows: tuple[ProfileRow, ...], name: str, what: str = "Profile") -> tuple[ProfileRow, ...]:
     """Return the rows of one model, at one percentile: the one nearest to the median.
 
-    Raises ``CostError`` when the file has several models, and none is called ``name``.
+    Raises ``ScenarioError`` when the file has several models, and none is called ``name``.
     """
     models = sorted({row.model for row in rows})
     if len(models) > 1 and name not in models:
-        raise CostError(
-            f"{what}: it has {len(models)} models ({', '.join(models)[:120]}), none called {name!r}; keep "
-            "one, or name the function after it."
+        raise ScenarioError(
+            [
+                f"{what}: it has {len(models)} models ({', '.join(models)[:120]}), none called {name!r}; "
+                "keep one, or name the function after it."
+            ]
         )
     own = [row for row in rows if len(models) == 1 or row.model == name]
     nearest = min({row.percentile for row in own}, key=lambda p: (abs(p - MEDIAN), p))
     return tuple(row for row in own if row.percentile == nearest)
 
 
-NumberedLine = tuple[int, list[str]]
-
-
-def _lines(data: bytes, what: str) -> Iterator[NumberedLine]:
-    for line, cells in CsvFile(data, what, CostError, most_rows=MOST_ROWS, strict=True).numbered_rows():
-        if not cells[0].lstrip().startswith("#"):
-            yield line, cells
-
-
-def _with_first(first: NumberedLine, rest: Iterator[NumberedLine]) -> Iterator[NumberedLine]:
-    yield first
-    yield from rest
-
-
-def _read(
-    lines: Iterator[NumberedLine], what: str, read: Callable[[list[str], str], ProfileRow | None]
-) -> tuple[ProfileRow, ...]:
-    by_key: dict[tuple[object, ...], ProfileRow] = {}
-    for line, cells in lines:
-        where = f"{what}, line {line}"
-        row = read([cell.strip() for cell in cells], where)
-        if row is None:
-            continue
-        key = (row.model, row.batch, row.vcpus, row.vgpus, row.gpu_share, row.percentile)
-        if key in by_key:
-            raise CostError(f"{where}: there is a time for the same batch and resources already; keep one.")
-        by_key[key] = row
-    return tuple(by_key.values())
-
-
-def _header(names: list[str], what: str) -> list[str]:
-    for name in _REQUIRED:
-        if name not in names:
-            raise CostError(
-                f"{what}: the column {name!r} is missing; the header needs {', '.join(_REQUIRED)}, and "
-                f"may have {', '.join(_OPTIONAL)}."
-            )
-    for name in names:
-        if name not in (*_REQUIRED, *_OPTIONAL):
-            raise CostError(
-                f"{what}: column {name[:60]!r} is unknown; use {', '.join(_REQUIRED + _OPTIONAL)}."
-            )
-        if names.count(name) > 1:
-            raise CostError(f"{what}: the column {name!r} appears twice; keep one.")
-    if "vgpus" in names and "gpu_percent" in names:
-        raise CostError(f"{what}: it has both vgpus and gpu_percent; keep one of the two.")
-    return names
-
-
-def _profile_row(header: list[str], cells: list[str], where: str) -> ProfileRow:
-    """Return a row of a CSV file with a header of our own columns."""
-    if len(cells) != len(header):
-        raise CostError(f"{where}: {len(cells)} cells where the header has {len(header)}; correct the row.")
-    values = {name: cell for name, cell in zip(header, cells, strict=True) if cell}
-    for name in _REQUIRED:
-        if name not in values:
-            raise CostError(f"{where}: {name} is empty; fill it in.")
-    percent = values.get("gpu_percent")
-    model = values.get("model", "")
-    if not model.isprintable() or len(model) > 200:
-        raise CostError(f"{where}: model={model[:60]!r} must be a name of at most 200 characters.")
+def _own(line: TableRow) -> ProfileRow:
     return ProfileRow(
-        _size(values["batch"], "batch", where),
-        _number(values["ms"], "ms", where, 0.0, MOST_MS) / 1e3,
-        _size(values["vcpus"], "vcpus", where) if "vcpus" in values else None,
-        _size(values["vgpus"], "vgpus", where) if "vgpus" in values else None,
-        None if percent is None else _number(percent, "gpu_percent", where, 0.0, 100.0) / 100,
-        _number(values.get("percentile", "50"), "percentile", where, 0.0, 100.0),
-        model,
+        line.whole("batch", MOST_SIZE),
+        line.above("ms", 0.0, MOST_MS) / 1e3,
+        line.whole("vcpus", MOST_SIZE) if line.cell("vcpus") else None,
+        line.whole("vgpus", MOST_SIZE) if line.cell("vgpus") else None,
+        line.above("gpu_percent", 0.0, 100.0) / 100 if line.cell("gpu_percent") else None,
+        line.above("percentile", 0.0, 100.0) if line.cell("percentile") else MEDIAN,
+        line.name("model") if line.cell("model") else "",
     )
 
 
-def _parvagpu(cells: list[str], where: str) -> ProfileRow | None:
-    _five(cells, where)
-    vgpus, batch, processes = (_size(c, name, where) for c, name in zip(cells, _PARVAGPU[:3], strict=False))
-    rate = _number(cells[3], "throughput", where, -1.0, 1e9)
-    latency_s = _number(cells[4], "latency", where, -1.0, 1e6)
+def _parvagpu(line: TableRow) -> ProfileRow | None:
+    vgpus, batch, processes = (line.whole(key, MOST_SIZE) for key in _PARVAGPU[:3])
+    rate, latency_s = line.above("throughput", -1.0, 1e9), line.above("latency", -1.0, 1e6)
     if processes > 1 or latency_s <= 0 or rate <= 0:
         return None
     return ProfileRow(batch, batch / rate, vgpus=vgpus)
 
 
-def _infless(cells: list[str], where: str) -> ProfileRow | None:
-    words = " ".join(cells).split()
-    _five(words, where)
-    model, threads, percent, batch, ms = words
-    if not model.isprintable() or len(model) > 200:
-        raise CostError(f"{where}: {model[:60]!r} must be a name of at most 200 characters.")
-    taken_ms = _number(ms, "ms", where, 0.0, MOST_MS)
-    share = _number(percent, "GPU per cent", where, -1.0, 100.0) / 100
+def _infless(line: TableRow) -> ProfileRow | None:
+    model, threads, percent, batch, ms = _INFLESS
+    taken_ms, share = line.above(ms, 0.0, MOST_MS), line.above(percent, -1.0, 100.0) / 100
     row = ProfileRow(
-        _size(batch, "batch", where),
+        line.whole(batch, MOST_SIZE),
         taken_ms / 1e3,
-        _size(threads, "CPU threads", where),
+        line.whole(threads, MOST_SIZE),
         gpu_share=share,
-        model=model,
+        model=line.name(model),
     )
     return row if taken_ms < UNFINISHED_MS and share > 0 else None
-
-
-def _five(cells: list[str], where: str) -> None:
-    if len(cells) != 5:
-        raise CostError(f"{where}: {len(cells)} values where five are expected; correct the row.")
-
-
-def _size(text: str, name: str, where: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= MOST_SIZE):
-        raise CostError(f"{where}: {name}={text[:60]!r} must be a whole number from 1 to {MOST_SIZE}.")
-    return int(text)
-
-
-def _number(text: str, name: str, where: str, above: float, most: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (above < value <= most and text.isascii()):
-        raise CostError(f"{where}: {name}={text[:60]!r} must be a number above {above:g}, at most {most:g}.")
-    return value
 
 
 Curve = Mapping[float, float]

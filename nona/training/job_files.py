@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar, get_args
 
 from nona.core.errors import ScenarioError
-from nona.training.rows import FileProblems, TableRow, TextTable, file_text
+from nona.core.rows import FileProblems, TableRow, TextTable, file_text
 from nona.training.system import JobKind, Throughputs, TrainingJob
 from nona.training.throughput_table import MOST_WORKERS
 

@@ -17,11 +17,11 @@ from nona.cluster.hardware.device import Device
 from nona.cluster.hardware.executor import make_executor_class
 from nona.cluster.hardware.table_file import shipped_table
 from nona.core.errors import ScenarioError
+from nona.core.rows import TableRow, TextTable
 from nona.models.cost.costing import cost_graph
 from nona.models.cost.options import CostOptions, calibration, resident_bytes
 from nona.models.graph.model import ModelGraph
 from nona.scenario.training import with_batch
-from nona.training.rows import TableRow, TextTable
 from nona.training.system import AloneKey, PairKey, Provenance, Throughputs
 
 """Names of tables that need no file."""
@@ -77,7 +77,7 @@ def read_throughputs(
 
 @dataclass(slots=True)
 class _RateRows:
-    """Rates from the rows of a table; ``seen`` has the line that gave each first.
+    """Rates from the rows of a table.
 
     Entering a row answers whether it gives a rate by which a job can run by itself.
     """
@@ -85,12 +85,11 @@ class _RateRows:
     alone: dict[AloneKey, float] = field(default_factory=dict)
     spread: dict[AloneKey, float] = field(default_factory=dict)
     pairs: dict[PairKey, tuple[float, float]] = field(default_factory=dict)
-    line_of: dict[tuple[str, ...], int] = field(default_factory=dict)
 
     def enter_simple(self, line: TableRow) -> bool | None:
         key = AloneKey(line.name("gpu"), line.name("model"), line.whole("workers", MOST_WORKERS))
         rate = line.value("steps_per_s", MOST_RATE)
-        if not self._first(line, *map(str, key)) or rate <= 0:
+        if not line.is_first(*map(str, key)) or rate <= 0:
             return None
         self.alone[key] = rate
         return True
@@ -105,7 +104,7 @@ class _RateRows:
         rate = line.value("steps_per_s", MOST_RATE)
         together = placement == PLACEMENTS[0]
         if not line.cell("partner_model"):
-            if self._first(line, gpu, placement, model, str(workers)) and rate > 0:
+            if line.is_first(gpu, placement, model, str(workers)) and rate > 0:
                 (self.alone if together else self.spread)[AloneKey(gpu, model, workers)] = rate
                 return together or None
             return None
@@ -113,19 +112,10 @@ class _RateRows:
         if (theirs := line.cell("partner_scale_factor")) and theirs != line.cell("scale_factor"):
             line.add(f"partner_scale_factor={theirs[:40]!r} must equal scale_factor; only equal ones share.")
         other = line.value("partner_steps_per_s", MOST_RATE)
-        first = self._first(line, gpu, placement, model, partner, str(workers))
+        first = line.is_first(gpu, placement, model, partner, str(workers))
         if first and together and rate > 0 and other > 0:
             self.pairs[PairKey(gpu, model, partner, workers)] = (rate, other)
         return None
-
-    def _first(self, line: TableRow, *key: str) -> bool:
-        """Return whether a row without problems is the first about ``key``; note a problem if it is not."""
-        if line.wrong:
-            return False
-        before = self.line_of.setdefault(key, line.number)
-        if before != line.number:
-            line.add(f"line {before} is about {', '.join(key)[:80]} too; keep one of them.")
-        return before == line.number
 
 
 STACK = "eager"

@@ -19,7 +19,7 @@ from evidence.serverless_fits import (
 )
 from nona.cluster.hardware.table_file import shipped_table
 from nona.cluster.sharing.pool import BatchConfiguration
-from nona.core.errors import CostError, NonaError
+from nona.core.errors import CostError, NonaError, ScenarioError
 from nona.scenario.lookup import Sources
 from nona.scenario.opening import pack_bundle, read_bundle
 from nona.scenario.schema import Scenario
@@ -212,22 +212,23 @@ def test_a_percentage_is_a_part_of_the_vgpus():
     [
         (b"", "empty"),
         (b"batch\n1\n", "column 'ms' is missing"),
-        (b"batch,ms,speed\n1,2,3\n", "'speed' is unknown"),
+        (b"batch,ms,speed\n1,2,3\n", "'speed' is not known"),
         (b"batch,ms,ms\n1,2,3\n", "twice"),
         (b"batch,ms,vgpus,gpu_percent\n1,2,1,10\n", "both"),
         (b"batch,ms\n1,2,3\n", "line 2: 3 cells"),
         (b"batch,ms\n0,2\n", "batch='0' must be a whole number"),
         (b"batch,ms\n1,nan\n", "ms='nan'"),
-        (b"batch,ms\n1,-2\n", "above 0"),
-        (b"batch,ms\n1,2\n1,3\n", "line 3: there is a time"),
+        (b"batch,ms\n1,-2\n", "line 2: ms='-2' must be a number from 0"),
+        (b"batch,ms\n1,0\n", "line 2: ms='0' must be above 0"),
+        (b"batch,ms\n1,2\n1,3\n", "line 3: line 2 is about batch 1, percentile 50.0 too"),
         (b"batch,ms,percentile\n1,2,101\n", "percentile"),
         (b"Mig instance,Batch size,Workload Number,Throughput,Latency\n1,1,2,5,0.1\n", "no time"),
         (b"ssd 2 10 1 99999.0\n", "no time"),
-        (b"ssd 2 10 1 5\nssd 2 10 1\n", "line 2: 4 values"),
+        (b"ssd 2 10 1 5\nssd 2 10 1\n", "line 2: 4 cells"),
     ],
 )
 def test_what_is_refused_is_said_in_one_line(data, words):
-    with pytest.raises(CostError, match=words) as caught:
+    with pytest.raises(ScenarioError, match=words) as caught:
         read_profile(data)
     assert "\n" not in str(caught.value)
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sizes import examples
 
 from nona.core.errors import ScenarioError, SimulationError
+from nona.core.rows import MOST_PROBLEMS
 from nona.scenario.file import load_scenario, parse_scenario
 from nona.scenario.lookup import Sources
 from nona.scenario.sample_files import scenario_names, scenario_path
@@ -30,7 +31,6 @@ from nona.training.job_files import (
     trace_jobs,
     write_trace,
 )
-from nona.training.rows import MOST_PROBLEMS
 from nona.training.system import AloneKey, Throughputs, TrainingJob
 from nona.training.throughput_table import read_throughputs, shipped_throughputs
 from nona.training.workflows.preparation import has_trace, job_trace, prepare_training

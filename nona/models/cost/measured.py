@@ -8,15 +8,14 @@ the whole model: its operators are scaled so that they add up to it. ``model`` `
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import get_args
 
 from nona.cluster.hardware.executor import spelled
-from nona.core.errors import CostError
-from nona.core.foreign import CsvFile
+from nona.core.errors import ScenarioError
+from nona.core.rows import TableRow, TextTable
 from nona.models.cost.options import MOST_QUERIES, CostOptions, CostPrecision, stacks
 
 ANY = "*"
@@ -25,6 +24,7 @@ MOST_MS = 1e9
 LOW_LOAD = (
     "a GPU lowers its clocks while it idles, so times from a low, even load are too long for a busy one"
 )
+NOTHING = "it has no rows; give a header model,operator,device,ms and rows."
 _REQUIRED = ("model", "operator", "device", "ms")
 _OPTIONAL = ("batch", "stack", "precision", "runs", "spread_ms", "note")
 
@@ -58,10 +58,9 @@ def _also(precision: CostPrecision) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class MeasuredTable:
-    """Measured times. ``notes`` holds the comment lines."""
+    """Measured times."""
 
     rows: tuple[MeasuredRow, ...]
-    notes: tuple[str, ...] = ()
     _by_place: Mapping[tuple[str, str], tuple[MeasuredRow, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -91,89 +90,30 @@ class MeasuredTable:
 def read_measured(data: bytes | str) -> MeasuredTable:
     r"""Return the table in CSV text (UTF-8).
 
-    Raises ``CostError`` for a missing, repeated or unknown column, a row of another length, an empty name, a
-    time that is not a number of milliseconds ≥ 0, or two rows for the same; the line is named.
+    Raises ``ScenarioError`` for a missing, repeated or unknown column, a row of another length, an empty
+    name, a time that is not a number of milliseconds ≥ 0, or two rows for the same; each line is named.
 
     >>> table = read_measured("model,operator,device,ms\nresnet18,conv1,a100-40gb,0.5\n")
     >>> table.times("resnet18", "a100-40gb", CostOptions())
     {'conv1': 0.0005}
     """
-    if isinstance(data, str):
-        data = data.encode("utf-8", "replace")
-    notes: list[str] = []
-    header: list[str] | None = None
-    rows: dict[tuple[object, ...], MeasuredRow] = {}
-    for line, cells in CsvFile(data, "Measured table", CostError, strict=True).numbered_rows():
-        if cells[0].startswith("#"):
-            notes.append(",".join(cells)[1:].strip())
-        elif header is None:
-            header = _header(cells)
-        else:
-            _enter(rows, header, cells, line)
-    if header is None or not rows:
-        raise CostError("Measured table: it has no rows; give a header model,operator,device,ms and rows.")
-    return MeasuredTable(tuple(rows.values()), tuple(notes))
+    text = data.encode("utf-8", "replace") if isinstance(data, str) else data
+    table = TextTable(text, "Measured table", MOST_ROWS)
+    if not table.header:
+        raise ScenarioError([f"Measured table: {NOTHING}"])
+    table.header = ["operator" if name == "task" else name for name in table.header]
+    return MeasuredTable(tuple(table.read(_REQUIRED, _OPTIONAL, _row, NOTHING)))
 
 
-def _header(cells: list[str]) -> list[str]:
-    names = ["operator" if c.strip() == "task" else c.strip() for c in cells]
-    for name in _REQUIRED:
-        if name not in names:
-            raise CostError(
-                f"Measured table: the column {name!r} is missing; the header needs {','.join(_REQUIRED)}."
-            )
-    for name in names:
-        if name not in (*_REQUIRED, *_OPTIONAL):
-            raise CostError(
-                f"Measured table: the column {name!r} is unknown; use {', '.join((*_REQUIRED, *_OPTIONAL))}."
-            )
-        if names.count(name) > 1:
-            raise CostError(f"Measured table: the column {name!r} appears twice; keep one.")
-    return names
-
-
-def _enter(
-    rows: dict[tuple[object, ...], MeasuredRow], header: list[str], cells: list[str], line: int
-) -> None:
-    where = f"Measured table, line {line}"
-    if len(cells) != len(header):
-        raise CostError(f"{where}: {len(cells)} cells where the header has {len(header)}; correct the row.")
-    if len(rows) >= MOST_ROWS:
-        raise CostError(f"{where}: the table has more than {MOST_ROWS} rows; give fewer.")
-    values = {k: v.strip() for k, v in zip(header, cells, strict=True)}
-    for column in ("model", "operator", "device"):
-        if not values[column] or not values[column].isprintable():
-            raise CostError(f"{where}: {column}={values[column]!r} must be a name; fill it in.")
-    batch = values.get("batch") or "1"
-    if not (batch.isascii() and batch.isdigit() and len(batch) < 6 and 1 <= int(batch) <= MOST_QUERIES):
-        raise CostError(f"{where}: batch={batch!r} must be a whole number from 1 to {MOST_QUERIES}.")
-    stack, precision = values.get("stack", ""), values.get("precision", "")
-    for name, value, choices in (
-        ("stack", stack, stacks()),
-        ("precision", precision, get_args(CostPrecision)),
-    ):
-        if value and value not in choices:
-            raise CostError(f"{where}: {name}={value!r} is unknown; use {', '.join(choices)} or nothing.")
+def _row(line: TableRow) -> MeasuredRow | None:
     row = MeasuredRow(
-        values["model"],
-        values["operator"],
-        spelled(values["device"]),
-        _seconds(values["ms"], where),
-        int(batch),
-        stack,
-        precision,
+        line.name("model"),
+        line.name("operator"),
+        spelled(line.name("device")),
+        line.value("ms", MOST_MS) / 1e3,
+        line.whole("batch", MOST_QUERIES) if line.cell("batch") else 1,
+        line.one_of("stack", stacks()),
+        line.one_of("precision", get_args(CostPrecision)),
     )
-    key = (row.model, row.operator, row.device, row.batch, stack, precision)
-    if key in rows:
-        raise CostError(f"{where}: {row.operator!r} on {row.device!r} has a time already; keep one row.")
-    rows[key] = row
-
-
-def _seconds(text: str, where: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and 0 <= value <= MOST_MS):
-        raise CostError(f"{where}: ms={text!r} must be a number of milliseconds from 0 to {MOST_MS:g}.")
-    return value / 1e3
+    about = (row.model, row.operator, row.device, row.batch, row.stack, row.precision)
+    return row if line.is_first(*about) else None

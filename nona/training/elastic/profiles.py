@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from nona.core.errors import ScenarioError
+from nona.core.rows import TableRow, TextTable
 from nona.training.elastic.applications import (
     BatchSizes,
     Counts,
@@ -17,7 +18,6 @@ from nona.training.elastic.applications import (
     StepTimesOfApplication,
     TrainingApplication,
 )
-from nona.training.rows import TableRow, TextTable
 
 MOST_ROWS = 200_000
 MOST_BATCH = 10**9

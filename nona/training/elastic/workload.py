@@ -11,10 +11,10 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from nona.core.errors import SimulationError
+from nona.core.rows import TableRow, TextTable
 from nona.training.elastic.applications import TrainingApplication
 from nona.training.elastic.profiles import shipped_applications
 from nona.training.elastic.system import ElasticJob
-from nona.training.rows import TableRow, TextTable
 
 COLUMNS = ("name", "arrival_s", "application", "gpus", "batch_size")
 MOST_JOBS = 10_000

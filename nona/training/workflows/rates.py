@@ -11,6 +11,7 @@ from pathlib import PurePath
 from nona.cluster.hardware.device import Device, devices, user_devices
 from nona.cluster.hardware.executor import make_executor_class as whole
 from nona.core.errors import NonaError, ScenarioError, suggestion
+from nona.core.rows import MOST_PROBLEMS
 from nona.models.cost.costing import cost_graph
 from nona.models.cost.options import MOST_QUERIES, CostOptions
 from nona.models.cost.stated import carried
@@ -20,7 +21,6 @@ from nona.scenario.schema import Scenario
 from nona.scenario.training import GAVEL, MODELLED, TrainingJobSpec, TrainingSpec, batch_of, with_batch
 from nona.training.generated_jobs import generate
 from nona.training.job_files import is_trace, read_job_table, read_trace, trace_jobs
-from nona.training.rows import MOST_PROBLEMS
 from nona.training.system import AloneKey, Provenance, Throughputs, TrainingCluster, TrainingJob
 from nona.training.throughput_table import (
     STACK,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import inf, isfinite
 from typing import TypeVar
 
@@ -29,6 +30,7 @@ class FileProblems:
 
     what: str
     texts: list[str] = field(default_factory=list)
+    _about: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def add(self, line: int, text: str) -> None:
         """Record a problem of a line, by the number that an editor shows; 0: of the file."""
@@ -38,6 +40,16 @@ class FileProblems:
     def has(self, line: int) -> bool:
         """Return whether the last problem is of this line."""
         return bool(self.texts) and self.texts[-1].startswith(f"{self.what}, line {line}:")
+
+    def is_first(self, line: int, *about: object) -> bool:
+        """Return whether a line has no problem and is the first about something; a later one is a problem."""
+        if self.has(line):
+            return False
+        before = self._about.setdefault(about, line)
+        if before != line:
+            named = ", ".join(str(part) for part in about if part not in (None, ""))
+            self.add(line, f"line {before} is about {named[:80]} too; keep one of them.")
+        return before == line
 
     @property
     def full(self) -> bool:
@@ -132,9 +144,26 @@ class TableRow:
         """Return the cell as a number from 0 to ``most``."""
         return self.problems.number(self.number, key, self.cell(key), 0.0, most)
 
+    def above(self, key: str, least: float, most: float) -> float:
+        """Return the cell as a number above ``least``, up to ``most``; ``most`` where there is a problem."""
+        value = self.problems.number(self.number, key, self.cell(key), least, most)
+        if value <= least and not self.wrong:
+            self.add(f"{key}={self.cell(key)[:40]!r} must be above {least:g}; correct it.")
+        return most if self.wrong else value
+
     def quantity(self, key: str, dimension: Dimension, most: float) -> float:
         """Return the cell as a quantity in SI units."""
         return self.problems.quantity(self.number, key, self.cell(key), dimension, most)
+
+    def one_of(self, key: str, choices: Collection[str]) -> str:
+        """Return the cell where it is one of the choices, or empty."""
+        if (text := self.cell(key)) and text not in choices:
+            self.add(f"{key}={text[:40]!r} is not known; use {', '.join(choices)} or nothing.")
+        return text
+
+    def is_first(self, *about: object) -> bool:
+        """Return whether this row has no problem, and no other was about the same."""
+        return self.problems.is_first(self.number, *about)
 
     @property
     def wrong(self) -> bool:
@@ -147,8 +176,17 @@ class TextTable:
 
     def __init__(self, data: bytes, what: str, most: int) -> None:
         rows = _file(data, what, most + 1).numbered_rows()
-        self.what, self._rows = what, ((n, row) for n, row in rows if not row[0].startswith("#"))
-        self.header = [cell.strip() for cell in next(self._rows, (0, []))[1]]
+        self.what = what
+        self._rows: Iterator[tuple[int, list[str]]] = (
+            (n, row) for n, row in rows if not row[0].lstrip().startswith("#")
+        )
+        self._first = next(self._rows, (0, []))
+        self.header = [cell.strip() for cell in self._first[1]]
+
+    def as_words(self, header: Sequence[str]) -> None:
+        """Take the first row as one like the others: words with blanks between them, in these columns."""
+        rows = chain((self._first,), self._rows)
+        self._rows, self.header = ((n, " ".join(row).split()) for n, row in rows), list(header)
 
     def read(
         self,
