@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, product
 from typing import Any, NamedTuple
 
@@ -16,11 +16,12 @@ from evidence.provenance import OnProgress, check_least, origin, rounded_result
 from nona.core.errors import SimulationError
 from nona.core.experiments import Shares, do_nothing
 from nona.queries.workflows.shipped import choice
+from nona.scenario.schema import Scenario
 from nona.training.elastic.engine import ElasticProgress
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import ElasticRun, PolicyRun, replications_of, run_pieces
 from nona.training.elastic.workload import SHIPPED, PublishedRun, published
-from nona.training.workflows.elastic import ElasticRequest, elastic_system, published_mean
+from nona.training.workflows.elastic import elastic_part, elastic_system, measured_scenario, published_mean
 
 EFFORT = "generations"
 DIGITS = 10
@@ -44,13 +45,13 @@ def _check_size(settings: ElasticStudySettings) -> None:
 
 
 def _run_points(
-    points: Sequence[Sequence[ElasticRequest]], replications: int, *, workers: int, on_progress: OnProgress
+    points: Sequence[Sequence[Scenario]], replications: int, *, workers: int, on_progress: OnProgress
 ) -> StudyRuns:
-    """Run every request, of one policy each; ``points`` have as many workloads each.
+    """Run every scenario, of one policy each; ``points`` have as many workloads each.
 
     ``on_progress`` hears the share of the runs that is done; what it raises ends the work and comes out.
     """
-    pieces = [_piece(request) for request in chain.from_iterable(points)]
+    pieces = [_piece(scenario) for scenario in chain.from_iterable(points)]
     counts = [replications_of(ELASTIC[piece.policy], replications) for piece in pieces]
     shares = Shares({(place, r): 1.0 for place, count in enumerate(counts) for r in range(count)})
 
@@ -70,9 +71,9 @@ def _run_points(
     return StudyRuns(tuple(tuple(next(rest) for _ in point) for point in points), tuple(failed))
 
 
-def _piece(request: ElasticRequest) -> PolicyRun:
-    (policy,) = request.policies
-    return PolicyRun(elastic_system(request), policy, request.options.get(policy, {}))
+def _piece(scenario: Scenario) -> PolicyRun:
+    (policy,) = elastic_part(scenario).policies
+    return PolicyRun(elastic_system(scenario), policy.name, policy.options)
 
 
 SWITCH = "avoid_interference"
@@ -162,9 +163,9 @@ def elastic_study(
     """Run the study."""
     chosen, begin = settings or ElasticStudySettings(), time.perf_counter()
     places = places_of(chosen)
-    requests = [[_request(chosen, place, number) for number in chosen.workloads] for place in places]
-    study_runs = _run_points(requests, chosen.replications, workers=workers, on_progress=on_progress)
-    points = map(_point, places, requests, study_runs.points)
+    scenarios = [[_scenario(chosen, place, number) for number in chosen.workloads] for place in places]
+    study_runs = _run_points(scenarios, chosen.replications, workers=workers, on_progress=on_progress)
+    points = (_point(chosen, place, runs) for place, runs in zip(places, study_runs.points, strict=True))
     return rounded_result(
         ElasticStudy.from_fields(
             chosen,
@@ -177,35 +178,30 @@ def elastic_study(
     )
 
 
-def _request(settings: ElasticStudySettings, place: Place, number: int) -> ElasticRequest:
-    request = ElasticRequest(
-        workload=str(number),
-        policies=(place.policy,),
+def _scenario(settings: ElasticStudySettings, place: Place, number: int, *without: str) -> Scenario:
+    """Return the scenario of a point; ``without``: options that stay at their defaults."""
+    settable = {SWITCH: place.avoid, EFFORT: settings.generations}
+    defaults = ELASTIC[place.policy].defaults
+    options = {name: value for name, value in settable.items() if name in defaults and name not in without}
+    scenario = measured_scenario(
+        workload=number,
+        policies=[{"name": place.policy, "options": options}],
         load=place.load,
         interference=place.interference,
-        replications=settings.replications,
-        seed=settings.seed,
     )
-    settable = {SWITCH: place.avoid, EFFORT: settings.generations}
-    options = {name: value for name, value in settable.items() if name in ELASTIC[place.policy].defaults}
-    return replace(request, options={place.policy: options}) if options else request
-
-
-def _as_published(request: ElasticRequest) -> ElasticRequest:
-    """The same run with the search that the authors' simulator has."""
-    kept = {
-        policy: {name: value for name, value in options.items() if name != EFFORT}
-        for policy, options in request.options.items()
-    }
-    return replace(request, options=kept)
+    return scenario.model_copy(update={"seed": settings.seed})
 
 
 def _point(
-    place: Place, requests: Sequence[ElasticRequest], runs: Sequence[Sequence[ElasticRun]]
+    settings: ElasticStudySettings, place: Place, runs: Sequence[Sequence[ElasticRun]]
 ) -> ElasticPoint:
     return ElasticPoint.from_fields(
         place,
         jcts_s=tuple(tuple(run.outcome.jct_s.mean or 0.0 for run in of) for of in runs),
-        published_s=tuple(published_mean(_as_published(request), place.policy) for request in requests),
+        published_s=tuple(
+            # with the search that the authors' simulator has
+            published_mean(_scenario(settings, place, number, EFFORT), place.policy)
+            for number in settings.workloads
+        ),
         published_mean_s=published().get(PublishedRun(*place, 0)),
     )

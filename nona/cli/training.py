@@ -23,19 +23,18 @@ from nona.core.experiments import Key, Shares
 from nona.core.foreign import MOST_FILE_BYTES, read_file
 from nona.core.output_files import check_places, write_text
 from nona.planning.servers import cost_note
+from nona.queries.sweeps.numbers import with_values
 from nona.queries.workflows.shipped import now_text
 from nona.scenario.gate import MAX_BYTES
 from nona.scenario.lookup import Sources
 from nona.scenario.provenance import about_scenario
 from nona.scenario.schema import Scenario
-from nona.scenario.training import GenerateSpec
+from nona.scenario.training import GenerateSpec, ProfilesSpec
 from nona.scenario.training_question import parse_question
 from nona.training.elastic.engine import ElasticProgress
-from nona.training.elastic.profiles import ProfileFiles, read_applications
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import replications_of
 from nona.training.elastic.results import ElasticReport
-from nona.training.elastic.system import CoreLink
 from nona.training.elastic.workload import SHIPPED
 from nona.training.generated_jobs import generate as generate_jobs
 from nona.training.job_files import MOST_SECONDS, write_trace
@@ -51,7 +50,7 @@ from nona.training.results import TrainingReport
 from nona.training.rounds import TrainingProgress
 from nona.training.throughput_table import shipped_throughputs
 from nona.training.workflows.allocation import answer
-from nona.training.workflows.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
+from nona.training.workflows.elastic import elastic_part, measured_scenario, simulate_elastic_jobs
 from nona.training.workflows.preparation import training_part
 from nona.training.workflows.run import (
     checkpoint_report,
@@ -134,69 +133,72 @@ def _write_html(
 def elastic(arguments: ElasticOptions) -> None:
     """Run ``nona training elastic``."""
     check_places(arguments.html)
-    begin, scenario = ElasticRequest(), None
+    scenario, sources = measured_scenario(), Sources()
     if arguments.scenario is not None:
         scenario, sources = opened(arguments.scenario)
-        begin = elastic_request(scenario, sources)
     elif arguments.html is not None:
         raise NonaError("--html is a report on a scenario; name one, e.g. who_scales_who_waits.")
-    request = _changed(begin, arguments)
+    sources = replace(sources, in_memory={**(sources.in_memory or {}), **_given_files(arguments)})
+    changed = _changed(scenario, arguments)
     runs = [
         (place, r)
-        for place, name in enumerate(request.policies)
-        for r in range(replications_of(ELASTIC[name], request.replications))
+        for place, entry in enumerate(elastic_part(changed).policies)
+        for r in range(replications_of(ELASTIC.find(entry.name), changed.simulation.replications))
     ]
     line, on_progress = _watched(arguments.json, runs)
-    result = simulate_elastic_jobs(request, workers=arguments.workers, on_progress=on_progress)
+    result = simulate_elastic_jobs(changed, sources, workers=arguments.workers, on_progress=on_progress)
     line.end()
     _warn_of_checks(result.report)
     emit(arguments, result.report, simulation_text)
     _write_html(arguments, scenario, result.report)
 
 
-def _changed(old: ElasticRequest, given: ElasticOptions) -> ElasticRequest:
-    policies = tuple(dict.fromkeys(given.policy)) or old.policies
-    options = {name: dict(old.options.get(name, {})) for name in policies}
-    for name, own in settings_by_name(given.settings, policies).items():
-        options[name] |= own
-    if given.share_nodes:
-        options.setdefault("pollux", {})["avoid_interference"] = False
-    plain = ("workload", "nodes", "gpus", "load", "interference", "replications", "seed")
-    values = {name: getattr(given, name) for name in plain} | {
-        "tick_s": given.tick,
-        "restart_s": given.restart,
-    }
-    changed = {name: value for name, value in values.items() if value is not None}
-    if given.workload is not None:
-        shipped = given.workload in map(str, SHIPPED)
-        remedy = f"check the path, or choose from {', '.join(map(str, SHIPPED))}"
-        changed["jobs"] = None if shipped else _read(Path(given.workload), "Workload", remedy)
-    if given.profiles is not None:
-        tables = ProfileFiles(
-            *(_read(given.profiles / f"{name}.csv", "Profiles") for name in ProfileFiles._fields)
+def _changed(scenario: Scenario, given: ElasticOptions) -> Scenario:
+    """Return the scenario with what the options say."""
+    spec = elastic_part(scenario)
+    if given.background is None and not spec.link and (given.capacity, given.discipline) != (None, None):
+        raise ScenarioError(
+            ["--capacity and --discipline are those of a link, and there is none; add --background 0.5."]
         )
-        changed["applications"] = read_applications(tables, f"Profiles {str(given.profiles)!r}")
-        changed["profiles"] = str(given.profiles)
-    chosen = {name: own for name, own in options.items() if own}
-    return replace(old, policies=policies, options=chosen, link=_link(old.link, given), **changed)
+    own = {entry.name: dict(entry.options) for entry in spec.policies}
+    options = {name: own.get(name, {}) for name in given.policy or own}
+    for name, more in settings_by_name(given.settings, tuple(options)).items():
+        options[name] |= more
+    if given.share_nodes and "pollux" in options:
+        options["pollux"]["avoid_interference"] = False
+    values: dict[str, object] = {
+        "cluster.servers.0.count": given.nodes,
+        "cluster.servers.0.gpus": given.gpus,
+        "cluster.network.capacity": given.capacity,
+        "cluster.network.discipline": given.discipline,
+        "background.network.utilization": given.background,
+        "simulation.replications": given.replications,
+        "seed": given.seed,
+    }
+    for key in ("workload", "tick", "restart", "load", "interference"):
+        values[f"training.elastic.{key}"] = getattr(given, key)
+    if given.background is not None:
+        values["training.elastic.link"] = True
+    if given.profiles is not None:
+        values["training.elastic.profiles"] = _profiles(given.profiles)
+    chosen = [{"name": name, "options": of} for name, of in options.items()]
+    values = {place: value for place, value in values.items() if value is not None}
+    return with_values(scenario, values | {"training.elastic.policies": chosen})
 
 
-def _link(old: CoreLink | None, given: ElasticOptions) -> CoreLink | None:
-    if old is None and given.background is None:
-        if given.capacity is not None or given.discipline is not None:
-            raise ScenarioError(
-                ["--capacity and --discipline are those of a link, and there is none; add --background 0.5."]
-            )
-        return None
-    begin = old or CoreLink()
-    network = begin.network
-    if given.capacity is not None:
-        network = replace(network, capacity=given.capacity)
-    if given.discipline is not None:
-        shared = given.discipline == "processor-sharing"
-        network = replace(network, discipline="processor-sharing" if shared else "fifo")
-    background = begin.background if given.background is None else given.background
-    return replace(begin, network=network, background=background)
+def _profiles(folder: Path) -> dict[str, str]:
+    return {name: str(folder / f"{name}.csv") for name in ProfilesSpec.model_fields}
+
+
+def _given_files(given: ElasticOptions) -> dict[str, bytes]:
+    """Return the files that the options name."""
+    found = {}
+    if given.workload is not None and given.workload not in map(str, SHIPPED):
+        remedy = f"check the path, or choose from {', '.join(map(str, SHIPPED))}"
+        found[given.workload] = _read(Path(given.workload), "Workload", remedy)
+    for path in _profiles(given.profiles).values() if given.profiles is not None else ():
+        found[path] = _read(Path(path), "Profiles")
+    return found
 
 
 def _read(path: Path, what: str, remedy: str = "check the path", most: int = MOST_FILE_BYTES) -> bytes:

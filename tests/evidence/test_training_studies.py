@@ -9,7 +9,7 @@ from evidence.reports import elastic, training
 from evidence.reports.elastic import elastic_load_figure, interference_figure
 from evidence.reports.training import training_load_figure
 from nona.queries.workflows.shipped import stored_result
-from nona.training.workflows.elastic import ElasticRequest, simulate_elastic_jobs
+from nona.training.workflows.elastic import measured_scenario, simulate_elastic_jobs
 from tests.core.filled import filled
 
 SMALL = published.StudySettings(
@@ -98,8 +98,9 @@ def test_a_stored_run_is_found_again():
 def test_a_point_of_elastic_jobs_computed_again_is_the_stored_one(policy, interference):
     stored, wanted = stored_result(ElasticStudy), (policy, 1.0, interference)
     point = next(p for p in stored.points if (p.policy, p.load, p.interference) == wanted)
-    request = ElasticRequest("3", policies=(policy,), interference=interference, seed=stored.seed)
-    found = simulate_elastic_jobs(request).report.policies[point.policy]
+    scenario = measured_scenario(workload=3, policies=[policy], interference=interference)
+    seeded = scenario.model_copy(update={"seed": stored.seed})
+    found = simulate_elastic_jobs(seeded).report.policies[point.policy]
     assert found.jct_s.mean == pytest.approx(point.jcts_s[stored.workloads.index(3)][0], rel=1e-9)
 
 

@@ -3,11 +3,13 @@
 import pytest
 
 from nona.app.pages.training.elastic import _jobs_frame, _ticks_frame
+from nona.queries.sweeps.numbers import with_value
+from nona.scenario.lookup import Sources
 from nona.training.elastic.results import ElasticHistory
 from nona.training.report.findings import training_finding
 from nona.training.report.tables import changes, policies
 from nona.training.report.traces import elastic_history, elastic_trace
-from nona.training.workflows.elastic import ElasticRequest, simulate_elastic_jobs
+from nona.training.workflows.elastic import measured_scenario, simulate_elastic_jobs
 from tests.training.training_sample import ABOUT
 
 POLICIES = ("optimus", "tiresias", "fifo")
@@ -15,7 +17,8 @@ POLICIES = ("optimus", "tiresias", "fifo")
 
 @pytest.fixture(scope="module")
 def result():
-    return simulate_elastic_jobs(ElasticRequest(workload="1", load=0.25, nodes=8, policies=POLICIES))
+    scenario = measured_scenario(workload=1, load=0.25, policies=POLICIES)
+    return simulate_elastic_jobs(with_value(scenario, "cluster.servers[0].count", 8))
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +78,10 @@ def test_waiting_and_efficiency_are_within_their_bounds(history, result):
 
 def test_a_job_alone_has_a_rho_of_one_or_less_on_all_gpus():
     jobs = b"name,arrival_s,application,gpus,batch_size\na,0,cifar10,4,1024\n"
-    alone = simulate_elastic_jobs(ElasticRequest("own", jobs, nodes=1, policies=("fifo",))).report
+    scenario = with_value(
+        measured_scenario(workload="own.csv", policies=["fifo"]), "cluster.servers[0].count", 1
+    )
+    alone = simulate_elastic_jobs(scenario, Sources(in_memory={"own.csv": jobs})).report
     (job,) = alone.policies["fifo"].jobs
     # Up to one tick until the policy is asked, and epochs that end at whole seconds.
     assert job.rho == pytest.approx(1, abs=0.1)

@@ -18,11 +18,12 @@ from nona.scenario.opening import open_scenario, pack_bundle
 from nona.scenario.training import ElasticSpec
 from nona.training.elastic.results import ElasticReport
 from nona.training.elastic.system import CoreLink
+from nona.training.elastic.workload import at_load
 from nona.training.report.figures import jct_figure, rho_figure
 from nona.training.report.findings import hours_text, jct_text
 from nona.training.report.text import setting_text
 from nona.training.results import TrainingOutcome, TrainingReport
-from nona.training.workflows.elastic import ElasticRequest, elastic_request, simulate_elastic_jobs
+from nona.training.workflows.elastic import elastic_system, measured_scenario, simulate_elastic_jobs
 from nona.training.workflows.preparation import prepare_training
 from nona.training.workflows.run import outcome_of, simulate_training_scenario
 from tests.cli.calling import answer, refusal, text
@@ -190,16 +191,16 @@ OWN = ("--policy", "fifo", "--workload")
     ("arguments", "reason"),
     [
         ((*OWN, "jobs.csv", "--capacity", "1 Gbit/s"), "there is none; add --background 0.5"),
-        ((*OWN, "jobs.csv", "--load", "2"), "Load 2 needs a shipped workload"),
+        ((*OWN, "jobs.csv", "--load", "2"), "load 2 needs a workload that ships"),
         ((*OWN, "late.csv"), "job 'a' arrives after 1e+09 s, but a run has at most 200000 ticks of 60 s"),
         ((*OWN, "wide.csv", "--gpus", "8"), "placement 6 were not measured, whose nodes gave 4 at most"),
         (("--workload", "9"), "Workload '9': No such file or directory; check the path, or choose from 1, 2"),
         (("--policy", "gavell"), "'gavell'"),
         (("--nodes", "2"), "asks for 12 GPUs of 8"),
         (("--interference", "1"), "must lie between 0 and 1"),
-        (("--load", "0"), "Load 0 must be above 0"),
-        (("--restart", "100000"), "100000"),
-        (("--background", "1"), "background 1"),
+        (("--load", "0"), "training.elastic.load"),
+        (("--restart", "100000"), "100,000 must be at most 3,600 s"),
+        (("--background", "1"), "background.network.utilization"),
         (("--policy", "pollux", "--set", "pollux.avoid_interference=0.3"), "0.3 must be true or false"),
         (("--profiles", "nowhere"), "No such file or directory; check the path"),
     ],
@@ -228,7 +229,7 @@ def test_progress_names_every_run_and_may_stop_all():
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        simulate_elastic_jobs(ElasticRequest(policies=("pollux",)), on_progress=hear)
+        simulate_elastic_jobs(measured_scenario(policies=["pollux"]), on_progress=hear)
     assert len(heard) == 1
 
 
@@ -256,11 +257,11 @@ def scenario(elastic, servers=TWO):
     [("true", CoreLink(Network(5e9 / 8, 30e-6, "fifo"), 0.25, 2e6, 3.0)), ("false", None)],
 )
 def test_the_link_is_the_clusters_with_its_background(link, expected):
-    cluster = "{servers: [{count: 4, gpu: t4, gpus: 4}], network: {capacity: 5 Gbit/s, latency: 30 us}}"
+    cluster = "{servers: [{count: 16, gpu: t4, gpus: 4}], network: {capacity: 5 Gbit/s, latency: 30 us}}"
     others = "{network: {utilization: 0.25, mean_size: 2 MB, scv: 3}}"
     part = f"{{elastic: {{workload: 1, link: {link}}}}}"
     text = f"{{cluster: {cluster}, background: {others}, training: {part}}}"
-    assert elastic_request(parse_scenario(text)).link == expected
+    assert elastic_system(parse_scenario(text)).link == expected
 
 
 @given(
@@ -273,15 +274,15 @@ def test_the_link_is_the_clusters_with_its_background(link, expected):
 def test_what_is_written_is_read_back(workload, load, tick, restart, interference):
     text = f"workload: {workload}, load: {load!r}, tick: {tick}, restart: {restart} s, "
     made = scenario(
-        f"{text} interference: {interference!r}, policies: [fifo, {{tiresias: {{starvation: 9}}}}]"
+        f"{text} interference: {interference!r}, policies: [fifo, {{tiresias: {{starvation: 9}}}}]",
+        "{count: 16, gpu: t4, gpus: 4}",
     )
     again = parse_scenario(dump_scenario(made))
     assert again == made
     assert scenario_hash(again) == scenario_hash(made)
-    request = elastic_request(made)
-    assert (request.workload, request.load, request.tick_s) == (str(workload), load, tick)
-    assert (request.restart_s, request.interference) == (restart, interference)
-    assert (request.policies, request.options) == (("fifo", "tiresias"), {"tiresias": {"starvation": 9}})
+    system = elastic_system(again)
+    assert (len(system.jobs), system.tick_s) == (len(at_load(workload, load)), tick)
+    assert (system.restart_s, system.interference) == (restart, interference)
 
 
 def test_fingerprints_follow_what_counts_and_old_files_keep_theirs():
@@ -313,7 +314,7 @@ def test_fingerprints_follow_what_counts_and_old_files_keep_theirs():
 )
 def test_what_cannot_be_meant_or_run_is_refused_in_one_line(elastic, servers, reason):
     with pytest.raises(NonaError) as caught:
-        elastic_request(scenario(elastic, servers))
+        simulate_elastic_jobs(scenario(elastic, servers))
     assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -324,7 +325,7 @@ def test_one_source_of_jobs_and_the_right_command():
     with pytest.raises(ScenarioError, match="nona training elastic"):
         prepare_training(scenario("workload: 1"))
     with pytest.raises(ScenarioError, match=r"training\.elastic: is missing"):
-        elastic_request(parse_scenario("{cluster: {servers: [{}]}, training: {generate: {}}}"))
+        elastic_system(parse_scenario("{cluster: {servers: [{}]}, training: {generate: {}}}"))
     assert ElasticSpec().policies[0].name == "pollux"
 
 
@@ -347,4 +348,4 @@ def test_own_profiles_are_four_files(tmp_path):
     made = scenario("workload: mine.csv, profiles: {epochs: e.csv}")
     assert file_names(made) == ["mine.csv", "applications.csv", "placements.csv", "scalability.csv", "e.csv"]
     with pytest.raises(ScenarioError, match=r"training\.elastic\.profiles\.epochs: 'e\.csv' is not a file"):
-        elastic_request(made, Sources(tmp_path))
+        elastic_system(made, Sources(tmp_path))

@@ -21,7 +21,7 @@ from nona.training.elastic.system import NodeShares, size_of
 from nona.training.report.traces import elastic_history
 from nona.training.rounds import TrainingProgress
 from nona.training.system import TrainingCluster
-from nona.training.workflows.elastic import elastic_request, simulate_elastic_jobs
+from nona.training.workflows.elastic import elastic_part, simulate_elastic_jobs
 from nona.training.workflows.preparation import prepare_training
 from nona.training.workflows.run import TRACE_ROUNDS, one_more_gpu, outcome_of, simulate_training_scenario
 
@@ -224,15 +224,16 @@ def run_elastic(spec: Mapping[str, Any], context: JobContext) -> ElasticHistory:
     """Run every policy of elastic jobs of the scenario."""
     scenario, sources = scenario_of(spec), sources_of(spec)
     context.emit({"fraction": 0.0, "text": "Reading the jobs"})
-    request = elastic_request(scenario, sources)
+    policies = [ELASTIC.find(entry.name) for entry in elastic_part(scenario).policies]
     weights = {
-        (place, replication): SEARCHED if ELASTIC[name].drawn else 1.0
-        for place, name in enumerate(request.policies)
-        for replication in range(replications_of(ELASTIC[name], request.replications))
+        (place, replication): SEARCHED if policy.drawn else 1.0
+        for place, policy in enumerate(policies)
+        for replication in range(replications_of(policy, scenario.simulation.replications))
     }
     workers = processes(sum(weight == SEARCHED for weight in weights.values()), 1)  # others end in a second
-    watch = ElasticWatch(request.policies, request.nodes, request.gpus)
+    nodes = scenario.cluster.servers[0]
+    watch = ElasticWatch([policy.name for policy in policies], nodes.count, nodes.gpus)
     on_progress = _listener(context, watch, weights, in_order=workers == 1)
-    result = simulate_elastic_jobs(request, workers=workers, on_progress=on_progress)
+    result = simulate_elastic_jobs(scenario, sources, workers=workers, on_progress=on_progress)
     about = about_scenario(scenario, scenario, now_text())
     return elastic_history(result.system, result.runs, result.report, about)

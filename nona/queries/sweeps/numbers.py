@@ -70,10 +70,10 @@ def with_values(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
         *parts, last = path_of(place)
         node: Any = data
         for part in parts:
-            node = node.setdefault(part, {})
+            node = node[part] if isinstance(part, int) else node.setdefault(part, {})
         if words(place).kind is NamedSpec:
             own = {entry.name: entry.options for entry in value_at(scenario, place) or ()}
-            value = [{"name": name, "options": own.get(name, {})} for name in value]
+            value = [{"name": n, "options": own.get(n, {})} if isinstance(n, str) else n for n in value]
         node[last] = value
     return scenario_from_mapping(data)
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nona.cluster.hardware.cluster import Network
 from nona.core.checks import passed_and_failed
-from nona.core.errors import ScenarioError, SimulationError
+from nona.core.errors import ScenarioError
 from nona.core.options import Options
+from nona.scenario.file import scenario_from_mapping
 from nona.scenario.lookup import Sources
 from nona.scenario.schema import Scenario
-from nona.scenario.training import ElasticSpec, ProfilesSpec
-from nona.training.elastic.applications import TrainingApplication
+from nona.scenario.training import ElasticSpec
 from nona.training.elastic.engine import OnProgress
 from nona.training.elastic.profiles import SOURCE, ProfileFiles, read_applications, shipped_applications
 from nona.training.elastic.registry import ELASTIC
 from nona.training.elastic.replications import ElasticRun, PolicyRun, run_pieces
 from nona.training.elastic.results import ElasticLink, ElasticOutcome, ElasticReport, ElasticSetting
 from nona.training.elastic.system import CoreLink, ElasticCluster, ElasticJob, ElasticSystem
-from nona.training.elastic.workload import SHIPPED, PublishedRun, at_load, published, read_workload
+from nona.training.elastic.workload import PublishedRun, at_load, published, read_workload
 from nona.training.metrics import level_with_shortest, pooled
 
 SEARCHED_S, LINKED_S, OTHER_S = 35.0, 2.0, 0.7
@@ -29,6 +29,7 @@ SEARCHED_S, LINKED_S, OTHER_S = 35.0, 2.0, 0.7
 USUAL_TICK_S = 60.0
 WHOLE = 100  # solutions, and generations
 FEW_S, MINUTE_S = 10.0, 90.0
+_NO_SOURCES = Sources()
 
 
 def expected_s(spec: ElasticSpec, replications: int) -> float:
@@ -68,34 +69,15 @@ def expected_text(seconds: float) -> str:
     return f"about {math.ceil(seconds / 60)} minutes"
 
 
-USUAL = ("pollux", "optimus", "tiresias")
+def measured_scenario(**elastic: object) -> Scenario:
+    """Return the scenario of the published runs: 16 nodes with 4 GPUs each, one run; with these elastic jobs.
 
-
-@dataclass(frozen=True)
-class ElasticRequest:
-    """Request of runs of elastic jobs.
-
-    ``workload``: the number of a shipped one; or a name, and its CSV in ``jobs``.
-    ``applications``: by name, the shipped ones if ``None``, described by ``profiles``.
-    ``load``: only with a shipped workload. ``options`` by policy.
-    ``link``: what all-reduce between nodes crosses; as measured if ``None``.
+    >>> measured_scenario(workload=3).training.elastic.workload
+    '3'
     """
-
-    workload: str = "1"
-    jobs: bytes | None = None
-    applications: Mapping[str, TrainingApplication] | None = None
-    profiles: str = SOURCE
-    policies: tuple[str, ...] = USUAL
-    nodes: int = 16
-    gpus: int = 4
-    tick_s: int = 60
-    restart_s: int = 30
-    load: float = 1.0
-    interference: float = 0.0
-    replications: int = 1
-    seed: int = 0
-    options: Mapping[str, Options] = field(default_factory=dict)
-    link: CoreLink | None = None
+    servers = [{"count": 16, "gpu": "t4", "gpus": 4}]
+    data = {"cluster": {"servers": servers}, "training": {"elastic": elastic}}
+    return scenario_from_mapping({**data, "simulation": {"replications": 1}, "seed": 0})
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,51 +89,54 @@ class ElasticResult:
     runs: Mapping[str, tuple[ElasticRun, ...]]
 
 
-def elastic_system(request: ElasticRequest) -> ElasticSystem:
-    """Return the cluster with its jobs."""
+def elastic_system(scenario: Scenario, sources: Sources = _NO_SOURCES) -> ElasticSystem:
+    """Return the scenario's servers as nodes, with its elastic jobs.
+
+    Raises ``NonaError`` when there are no elastic jobs, servers differ or their GPUs are divided, or a file
+    is missing or cannot be read.
+    """
+    spec = elastic_part(scenario)
+    if problems := list(_problems(scenario)):
+        raise ScenarioError(problems)
+    sources.check(scenario)
+    group = scenario.cluster.servers[0]
     return ElasticSystem(
-        cluster=ElasticCluster(request.nodes, request.gpus),
-        jobs=_jobs(request),
-        tick_s=request.tick_s,
-        restart_s=request.restart_s,
-        interference=request.interference,
-        seed=request.seed,
-        source=request.profiles,
-        link=request.link,
+        cluster=ElasticCluster(group.count, group.gpus),
+        jobs=_jobs(spec, sources),
+        tick_s=int(spec.tick),
+        restart_s=int(spec.restart),
+        interference=spec.interference,
+        seed=scenario.seed,
+        source=SOURCE if spec.profiles is None else spec.profiles.applications,
+        link=_link(scenario) if spec.link else None,
     )
 
 
-def _jobs(request: ElasticRequest) -> tuple[ElasticJob, ...]:
-    if request.jobs is not None:
-        if request.load != 1:
-            raise SimulationError(
-                f"Load {request.load:g} needs a shipped workload, whose hours are known; change the arrivals "
-                f"in {request.workload!r}."
-            )
-        applications = request.applications or shipped_applications()
-        return read_workload(request.jobs, f"Workload {request.workload!r}", applications)
-    if request.applications is not None:
-        raise SimulationError(
-            "Elastic training: your own profiles need a workload of your own; give it as CSV, with the "
-            "applications by their names in the profiles."
-        )
-    if request.workload not in map(str, SHIPPED):
-        known_numbers = ", ".join(map(str, SHIPPED))
-        raise ScenarioError(
-            [f"Workload {request.workload!r} does not ship; choose from {known_numbers}, or give a CSV file."]
-        )
-    return at_load(int(request.workload), request.load)
+def _jobs(spec: ElasticSpec, sources: Sources) -> tuple[ElasticJob, ...]:
+    if spec.shipped:
+        return at_load(int(spec.workload), spec.load)
+    applications = shipped_applications()
+    if spec.profiles is not None:
+        tables = ProfileFiles(*(sources.read(name) for _, name in spec.profiles))
+        applications = read_applications(tables, f"Profiles {spec.profiles.applications!r}")
+    return read_workload(sources.read(spec.workload), f"Workload {spec.workload!r}", applications)
 
 
 def simulate_elastic_jobs(
-    request: ElasticRequest, *, workers: int = 1, on_progress: OnProgress | None = None
+    scenario: Scenario,
+    sources: Sources = _NO_SOURCES,
+    *,
+    workers: int = 1,
+    on_progress: OnProgress | None = None,
 ) -> ElasticResult:
     """Run every policy; those that draw random numbers in several replications.
 
     Parameters
     ----------
-    request : ElasticRequest
-        Workload, policies, cluster and settings.
+    scenario : Scenario
+        A scenario with the part ``training.elastic``; its servers are the nodes.
+    sources : Sources, optional
+        Where its files are; by default the shipped samples only.
     workers : int, default 1
         Processes; results do not depend on their number.
     on_progress : callable, optional
@@ -166,21 +151,20 @@ def simulate_elastic_jobs(
     Raises
     ------
     NonaError
-        If a workload, policy or option is not known.
+        If there are no elastic jobs, a policy or option is not known, or a file cannot be read.
     """
     begin = time.perf_counter()
-    names = _distinct(request.policies)
-    system = elastic_system(request)
-    pieces = [PolicyRun(system, name, request.options.get(name, {})) for name in names]
-    results = run_pieces(pieces, request.replications, workers=workers, on_progress=on_progress)
-    runs = dict(zip(names, results, strict=True))
+    system, chosen = elastic_system(scenario, sources), elastic_part(scenario).policies
+    pieces = [PolicyRun(system, ELASTIC.find(entry.name).name, entry.options) for entry in chosen]
+    results = run_pieces(pieces, scenario.simulation.replications, workers=workers, on_progress=on_progress)
+    runs = {piece.policy: own for piece, own in zip(pieces, results, strict=True)}
     passed, failed = passed_and_failed({n: [c for run in own for c in run.checks] for n, own in runs.items()})
     report = ElasticReport(
-        policies={name: _pooled(own, published_mean(request, name)) for name, own in runs.items()},
+        policies={name: _pooled(own, published_mean(scenario, name)) for name, own in runs.items()},
         checks=passed,
         failed_checks=failed,
         seconds=time.perf_counter() - begin,
-        setting=_setting(request, len(system.jobs), names),
+        setting=_setting(scenario, system),
         level=level_with_shortest(runs),
     )
     return ElasticResult(report, system, runs)
@@ -195,89 +179,54 @@ def _pooled(runs: Sequence[ElasticRun], published_s: float | None) -> ElasticOut
     return pooled(outcomes, jcts, MEANS, published_s=published_s, replications=len(runs))
 
 
-def _distinct(policies: Sequence[str]) -> list[str]:
-    if not policies:
-        raise SimulationError("Elastic training: there is no policy; name one.")
-    return [ELASTIC.find(name).name for name in dict.fromkeys(policies)]
-
-
-def published_mean(request: ElasticRequest, policy: str) -> float | None:
+def published_mean(scenario: Scenario, policy: str) -> float | None:
     """Mean JCT of the authors' simulator for the same run; ``None`` where they ran no such one."""
-    options = dict(request.options.get(policy, {}))
+    spec, usual = elastic_part(scenario), measured_scenario()
+    options = next((dict(entry.options) for entry in spec.policies if entry.name == policy), {})
     avoid = bool(options.pop("avoid_interference", True))
-    usual = ElasticRequest()
-    shape = (request.nodes, request.gpus, request.tick_s, request.restart_s)
-    same = shape == (usual.nodes, usual.gpus, usual.tick_s, usual.restart_s) and request.applications is None
-    if options or not same or request.jobs is not None or request.link is not None:
+    shape, its = ((*_shape(of), elastic_part(of).tick, elastic_part(of).restart) for of in (scenario, usual))
+    if options or shape != its or not spec.shipped or spec.link:
         return None
     # With avoidance no job is ever slowed: the authors' runs without interference stand for all.
-    slowed = 0.0 if policy == "pollux" and avoid else request.interference
-    return published().get(PublishedRun(policy, request.load, slowed, avoid, int(request.workload)))
+    slowed = 0.0 if policy == "pollux" and avoid else spec.interference
+    return published().get(PublishedRun(policy, spec.load, slowed, avoid, int(spec.workload)))
 
 
-def _setting(request: ElasticRequest, jobs: int, names: Sequence[str]) -> ElasticSetting:
-    link = request.link
-    stated = {key: value for key, value in vars(request).items() if key in ElasticSetting.model_fields}
-    stated |= {
-        "jobs": jobs,
-        "options": {n: {**ELASTIC[n].defaults, **request.options.get(n, {})} for n in names},
-        "link": link
+def _shape(scenario: Scenario) -> tuple[int, int]:
+    return scenario.cluster.servers[0].count, scenario.cluster.servers[0].gpus
+
+
+def _setting(scenario: Scenario, system: ElasticSystem) -> ElasticSetting:
+    spec, link = elastic_part(scenario), system.link
+    return ElasticSetting.from_fields(
+        system,
+        workload=spec.workload,
+        jobs=len(system.jobs),
+        nodes=system.cluster.nodes,
+        gpus=system.cluster.gpus,
+        load=spec.load,
+        replications=scenario.simulation.replications,
+        profiles=system.source,
+        link=link
         and ElasticLink.from_fields(
             link.network, background=link.background, mean_bytes=link.mean_bytes, scv=link.scv
         ),
-    }
-    return ElasticSetting.model_validate(stated)
+        options={entry.name: {**ELASTIC[entry.name].defaults, **entry.options} for entry in spec.policies},
+    )
 
 
 MOST_NODES = 1024
 MOST_GPUS = 9
 """GPUs of a node: a placement has one digit for each."""
 
-_NO_SOURCES = Sources()
 
-
-def _elastic_part(scenario: Scenario) -> ElasticSpec:
+def elastic_part(scenario: Scenario) -> ElasticSpec:
+    """Return the part ``training.elastic``; raises ``ScenarioError`` where it is missing."""
     if scenario.training is None or scenario.training.elastic is None:
         raise ScenarioError(
             ["training.elastic: is missing; add for example the key 'training: {elastic: {workload: 1}}'."]
         )
     return scenario.training.elastic
-
-
-def elastic_request(scenario: Scenario, sources: Sources = _NO_SOURCES) -> ElasticRequest:
-    """Read ``training.elastic`` as a request, on the scenario's servers, with its seed and replications.
-
-    Raises ``NonaError`` when there are no elastic jobs, servers differ or their GPUs are divided, a policy is
-    not known, or a file is missing or cannot be read.
-
-    >>> from nona.scenario.file import parse_scenario
-    >>> servers = "cluster: {servers: [{count: 16, gpu: t4, gpus: 4}]}"
-    >>> request = elastic_request(parse_scenario(f"{{{servers}, training: {{elastic: {{workload: 3}}}}}}"))
-    >>> request.workload, request.nodes, request.gpus, request.policies
-    ('3', 16, 4, ('pollux', 'optimus', 'tiresias'))
-    """
-    spec = _elastic_part(scenario)
-    if problems := list(_problems(scenario)):
-        raise ScenarioError(problems)
-    sources.check(scenario)
-    group = scenario.cluster.servers[0]
-    return ElasticRequest(
-        workload=spec.workload,
-        jobs=None if spec.shipped else sources.read(spec.workload),
-        applications=None if spec.profiles is None else _applications(spec.profiles, sources),
-        profiles=SOURCE if spec.profiles is None else spec.profiles.applications,
-        policies=tuple(ELASTIC.find(entry.name).name for entry in spec.policies),
-        nodes=group.count,
-        gpus=group.gpus,
-        tick_s=int(spec.tick),
-        restart_s=int(spec.restart),
-        load=spec.load,
-        interference=spec.interference,
-        replications=scenario.simulation.replications,
-        seed=scenario.seed,
-        options={entry.name: entry.options for entry in spec.policies if entry.options},
-        link=_link(scenario) if spec.link else None,
-    )
 
 
 def _link(scenario: Scenario) -> CoreLink:
@@ -306,8 +255,3 @@ def _problems(scenario: Scenario) -> Iterator[str]:
                 f"cluster.servers[0].{key}: {value} is more than the {most} that elastic jobs can use; "
                 "lower it."
             )
-
-
-def _applications(profiles: ProfilesSpec, sources: Sources) -> Mapping[str, TrainingApplication]:
-    tables = ProfileFiles(*(sources.read(name) for _, name in profiles))
-    return read_applications(tables, f"Profiles {profiles.applications!r}")
