@@ -192,7 +192,7 @@ OWN = ("--policy", "fifo", "--workload")
     [
         ((*OWN, "jobs.csv", "--capacity", "1 Gbit/s"), "there is none; add --background 0.5"),
         ((*OWN, "jobs.csv", "--load", "2"), "load 2 needs a workload that ships"),
-        ((*OWN, "late.csv"), "job 'a' arrives after 1e+09 s, but a run has at most 200000 ticks of 60 s"),
+        ((*OWN, "late.csv"), "job 'a' arrives after 1e+09 s, but a run ends after 200000 ticks of 60 s"),
         ((*OWN, "wide.csv", "--gpus", "8"), "placement 6 were not measured, whose nodes gave 4 at most"),
         (("--workload", "9"), "Workload '9': No such file or directory; check the path, or choose from 1, 2"),
         (("--policy", "gavell"), "'gavell'"),
