@@ -187,7 +187,7 @@ def _length(which: str, model: str, place: str, load: FoundLoad | None, ledger: 
     cv = load.tokens.get(f"{which}_cv")
     if cv is None:
         cv = float(
-            ledger.assume(f"{model}: CV of {which} tokens", 1, load.place, "count", f"{model}.{which}_cv")
+            ledger.assume(f"{model}: CV of {which} tokens", 1, load.place, "number", f"{model}.{which}_cv")
         )
     if not cv:
         return max(1, round(mean))

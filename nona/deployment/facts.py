@@ -14,8 +14,9 @@ from nona.core.errors import DeploymentError, suggestion
 from nona.core.units import Dimension, parse_quantity, quantity_text
 from nona.deployment.products import device_problem
 
-Kind = Dimension | Literal["count", "text"]
+Kind = Dimension | Literal["count", "number", "text"]
 MOST_FACTS = 5000
+MOST_CV = 100
 GIVEN = "--set"
 """Where an answer stands that a person gave."""
 NONE = "none"
@@ -80,7 +81,7 @@ def text_of(value: float | str, kind: Kind) -> str:
     """
     if isinstance(value, str):
         return value
-    if kind == "count" or kind == "text":
+    if kind == "count" or kind == "number" or kind == "text":
         return f"{value:.12g}"
     rounded = float(f"{value:.6g}")  # six digits are what these files have
     return str(quantity_text(value if kind == "size" else rounded, kind))
@@ -94,7 +95,11 @@ def placeholder(value: float | str | None, key: str, kind: Kind) -> Any:
     """
     if value is None:
         return f"{ASKED}{key}"
-    return text_of(value, kind) if isinstance(value, str) or kind not in ("count", "fraction") else value
+    return (
+        text_of(value, kind)
+        if isinstance(value, str) or kind not in ("count", "number", "fraction")
+        else value
+    )
 
 
 def batch_times(text: str, key: str) -> dict[int, float]:
@@ -233,9 +238,13 @@ def _parsed(key: str, text: str, kind: Kind) -> float | str:
     if kind == "text":
         return text
     try:
-        if kind != "count":
+        if kind != "count" and kind != "number":
             return parse_quantity(text, kind)
         number = float(text)
+        if kind == "number":
+            if not 0 <= number <= MOST_CV:
+                raise ValueError(f"{text[:40]!r} must be from 0 to {MOST_CV}; correct it")
+            return number
         if number != int(number) or not 0 < number <= 1e9:
             raise ValueError(f"{text[:40]!r} is not a whole number; write digits only")
         return number

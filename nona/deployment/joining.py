@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from nona.deployment.bursts import Pool, short_text
 from nona.deployment.engines import engine_parts
 from nona.deployment.ensembles import batching_settings
 from nona.deployment.facts import ASKED, Ledger, batch_times, placeholder, text_of
-from nona.deployment.found import Found, FoundServers, FoundTimes, Stage, StageGraph
+from nona.deployment.found import Found, FoundLoad, FoundServers, FoundTimes, Stage, StageGraph
 from nona.models.graph.model import ModelGraph
 from nona.models.graph.node_link import to_node_link
 from nona.scenario.lookup import unused_name
@@ -51,14 +52,20 @@ def join(
     servers = found.servers or _asked_servers(kept, found, ledger)
     files: dict[str, bytes] = dict(extra)
     workload: list[dict[str, Any]] = []
+    groups = [_group(s, kept, ledger) for s in servers]
+    cost = {k: v for k, v in (("stack", found.stack), ("precision", found.precision)) if v and graphs}
+    alone = 0
     for graph in kept:
         times = {
             stage.name: _time(stage, graphs, found.times, _alone(graph), ledger) for stage in graph.stages
         }
         name = unused_name(f"{graph.name}.json", files)
         files[name] = _model_file(graph, graphs, times, _device(servers, graph, ledger))
-        workload.append(_row(graph, name, found, servers, ledger))
-    groups = [_group(s, kept, ledger) for s in servers]
+        row = {"model": name, "name": graph.name}
+        stages = _stages(graph, servers, ledger)
+        pool = Pool(groups, row | stages, files[name], cost, alone) if _alone(graph) else None
+        alone += pool is not None
+        workload.append(row | _traffic(graph, found, pool, ledger) | _slo(graph, ledger) | stages)
     engines = engine_parts(found, bool(kept), ledger)
     groups = engines.groups_with(groups)
     workload += engines.rows
@@ -68,7 +75,6 @@ def join(
     data: dict[str, Any] = {"version": 1, "name": _title(kept, engines.names), "cluster": cluster}
     if workload:
         data["workload"] = workload
-    cost = {k: v for k, v in (("stack", found.stack), ("precision", found.precision)) if v and graphs}
     if engines.precision:
         cost = {"precision": engines.precision}
     if cost:
@@ -260,23 +266,16 @@ def _ms(seconds: float) -> float:
     return float(f"{seconds * 1e3:.12g}")
 
 
-def _row(
-    graph: StageGraph, file: str, found: Found, servers: Sequence[FoundServers], ledger: Ledger
-) -> dict[str, Any]:
-    row: dict[str, Any] = {"model": file, "name": graph.name}
-    row |= _traffic(graph, found, ledger)
+def _slo(graph: StageGraph, ledger: Ledger) -> dict[str, Any]:
     of = graph.rate_of or graph.name
-    if not ledger.dropped(f"{of}.slo"):
-        slo = ledger.number(
-            f"{of}.slo", f"longest completion time of {of} (none: no SLO)", graph.place, "time"
-        )
-        row["slo"] = placeholder(slo, f"{of}.slo", "time")
-    row |= _stages(graph, servers, ledger)
-    return row
+    if ledger.dropped(f"{of}.slo"):
+        return {}
+    slo = ledger.number(f"{of}.slo", f"longest completion time of {of} (none: no SLO)", graph.place, "time")
+    return {"slo": placeholder(slo, f"{of}.slo", "time")}
 
 
-def _traffic(graph: StageGraph, found: Found, ledger: Ledger) -> dict[str, Any]:
-    """Return rate and arrivals of a row, or its users."""
+def _traffic(graph: StageGraph, found: Found, pool: Pool | None, ledger: Ledger) -> dict[str, Any]:
+    """Return rate and arrivals of a row, or its users; ``pool``: of a graph that is one task."""
     of = graph.rate_of or graph.name
     seen = next((load for load in found.loads if load.service == of), None)
     if seen is not None and seen.concurrency is not None:
@@ -289,10 +288,41 @@ def _traffic(graph: StageGraph, found: Found, ledger: Ledger) -> dict[str, Any]:
         rate = ledger.number(key, f"mean rate of {of} (none: leave it out)", graph.place, "rate")
     whole = None if rate is None or graph.share is None else rate * graph.share
     traffic: dict[str, Any] = {"rate": placeholder(whole, key, "rate")}
-    cv = ledger.assume(f"{of}: CV of the gaps between queries", 1, graph.place, "count", f"{of}.cv")
+    cv = _cv(graph, seen, pool, ledger)
     if cv != 1:
-        traffic["arrivals"] = {"process": "gamma", "cv": cv}
+        traffic["arrivals"] = {"process": "gamma", "cv": cv} if cv else {"process": "deterministic"}
     return traffic
+
+
+def _cv(graph: StageGraph, seen: FoundLoad | None, pool: Pool | None, ledger: Ledger) -> float:
+    """Return the CV of the gaps between queries: what explains the queue that was seen, else Poisson's."""
+    of = graph.rate_of or graph.name
+    key, what = f"{of}.cv", f"{of}: CV of the gaps between queries"
+    cv, place = 1.0, seen.place if seen else graph.place
+    if pool and seen and seen.rate and seen.wait_s is not None and key not in ledger.answers:
+        cv, why = _explained(graph, seen, pool)
+        what += why
+    return float(ledger.assume(what, cv, place, "number", key))
+
+
+def _explained(graph: StageGraph, seen: FoundLoad, pool: Pool) -> tuple[float, str]:
+    """Return the CV that explains a queue, and that it is no more than that, in words after its name."""
+    queue = f"its queue of {short_text(seen.wait_s or 0.0)}"
+    if seen.batch > 1.05 and graph.stages[0].batching is None:
+        return 1.0, f"; {queue} is not explained: no file says how its batches of {seen.batch:.3g} form"
+    row = dict(pool.row) | {"rate": text_of(seen.rate or 0.0, "rate")}
+    found = replace(pool, row=row).bursts(seen.wait_s or 0.0, seen.requests)
+    if found is None:
+        return 1.0, ""
+    if found.problem:
+        return 1.0, f"; {queue} is not explained: {found.problem}"
+    if found.cv == 1:
+        return 1.0, f"; Poisson arrivals explain {queue}"
+    kind = "bursts" if found.cv > 1 else "even gaps"
+    return float(f"{found.cv:.3g}"), (
+        f", {found.low:.3g} to {found.high:.3g}: {kind} that explain your queue, not your arrivals; "
+        f"Poisson ones would wait {short_text(found.poisson_s)}"
+    )
 
 
 def _stages(graph: StageGraph, servers: Sequence[FoundServers], ledger: Ledger) -> dict[str, Any]:

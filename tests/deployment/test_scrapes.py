@@ -1,13 +1,18 @@
 """Scrapes of one server: rates, times by batch from unlike loads, bursts that explain its queue."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 from importing import asked, values
 
 from nona.core.errors import DeploymentError
 from nona.deployment.files import file_of
 from nona.deployment.importing import import_files
+from nona.queries.schedulers.registry import get_scheduler
+from nona.queries.simulation.run import RunOptions, simulate_run
+from nona.queries.workflows.preparation import prepare
 from nona.scenario.lookup import Sources
 from nona.scenario.opening import open_bytes
 
@@ -117,3 +122,102 @@ def test_scrapes_of_several_servers_are_refused():
     other = scraped([(120, 9000, 4000, 90.0, 9.0, 9000)], model="other")[0]
     with pytest.raises(DeploymentError, match=r"^at_\d+\.prom:1: it has no counter of at_\d+\.prom; give"):
         import_files([first, second, other])
+
+
+def simulated(cv, service_ms, requests=4000, batching=None, replication=90):
+    """Scrapes around so many requests of a pool whose gaps have this CV, as the product simulates it."""
+    node = {"id": "look", "compute_ms": service_ms, "batch_ms": {"1": service_ms, "2": service_ms + 1}}
+    graph = {"directed": True, "graph": {"device": "any"}, "nodes": [node], "edges": []}
+    stage = {"instances": [{"group": 0, "count": 1}], "batching": batching or "off"}
+    data = {
+        "version": 1,
+        "cluster": {"servers": [{"count": 1, "gpu": "l4", "gpus": 1, "vcpus": 16}]},
+        "workload": [{"model": "look.json", "rate": "100/s", "stages": {"look": stage},
+                      "arrivals": {"process": "gamma", "cv": cv}}],
+    }  # fmt: skip
+    sources = Sources(None, in_memory={"look.json": json.dumps(graph).encode()})
+    system = prepare(open_bytes(json.dumps(data).encode(), "s.json", sources).scenario, sources).system
+    scheduler = get_scheduler("local")
+    options = RunOptions(jobs=requests, replication=replication)
+    run = simulate_run(system, scheduler, scheduler.prepare(system, None, {}), options)
+    wait_s = run.tally.parts_s[0, 3:].sum() / run.tally.completed[0]
+    sizes = run.batch_sizes[0] if run.batch_sizes is not None else np.array([0, requests])
+    runs_of = {size: int(n) for size, n in enumerate(sizes) if n}
+    return runs_of, wait_s, float(run.window_s[1] - run.window_s[0])
+
+
+def cv_of(found):
+    """The CV that the scenario has, and the interval that its fact tells."""
+    (what,) = [f.what for f in found.facts.assumed if f.key == "look.cv"]
+    interval = re.search(
+        r", ([\d.]+) to ([\d.]+): (bursts|even gaps) that explain your queue, not your", what
+    )
+    arrivals = found.data["workload"][0].get("arrivals", {"cv": 1})
+    return arrivals["cv"], tuple(map(float, interval.groups()[:2])) if interval else None, what
+
+
+@pytest.mark.parametrize("cv", [0.5, 2, 4])
+def test_bursts_that_made_a_queue_are_found(cv):
+    runs_of, wait_s, seconds = simulated(cv, 6.0)
+    files = intervals((runs_of, line(6 - 0.001, 0.001)), queue_s=wait_s, seconds=round(seconds))
+    found, interval, what = cv_of(import_files(files, GIVEN))
+    assert interval[0] <= cv <= interval[1], what
+    assert interval[0] <= found <= interval[1]
+    assert ("bursts" in what) == (cv > 1)
+
+
+def test_case_19_of_the_reference_a_queue_of_8_ms_at_2_ms_and_100_per_second():
+    files = intervals(({1: 6000}, line(1.999, 0.001)), queue_s=0.008)
+    found, interval, _ = cv_of(import_files(files, GIVEN))
+    assert found == pytest.approx(3.4, abs=0.2)
+    assert interval[0] < 3.4 < interval[1]
+
+
+@pytest.mark.parametrize("load", [0.3, 0.6])
+def test_poisson_arrivals_explain_the_wait_of_pollaczek_and_khinchine(load):
+    service_s = load / 100
+    wait_s = load * service_s / (2 * (1 - load))
+    files = intervals(({1: 6000}, line(1000 * service_s - 0.001, 0.001)), queue_s=wait_s)
+    cv, interval, what = cv_of(import_files(files, GIVEN))
+    assert (cv, interval) == (1, None)
+    assert "Poisson arrivals explain its queue" in what
+
+
+@pytest.mark.parametrize(
+    ("queue_s", "service_ms", "why"),
+    [(3.0, 2, "gaps of CV 10 wait"), (0.01, 12, "cannot serve this rate")],
+)
+def test_a_queue_that_no_bursts_explain_is_said_once(queue_s, service_ms, why):
+    found = import_files(intervals(({1: 6000}, line(service_ms - 0.001, 0.001)), queue_s=queue_s), GIVEN)
+    cv, interval, what = cv_of(found)
+    assert (cv, interval) == (1, None)
+    assert why in what
+
+
+def test_a_queue_below_the_delay_of_its_batches_is_explained_by_nothing():
+    config = b"""name: "look" backend: "tensorrt" max_batch_size: 4
+    dynamic_batching { max_queue_delay_microseconds: 50000 } instance_group [ { count: 1 kind: KIND_GPU } ]
+    """
+    repository = file_of("models/look/config.pbtxt", config), file_of("models/look/1/model.plan", b"")
+    scrapes = intervals(({1: 6000}, line(1.999, 0.001)), queue_s=0.001)
+    assert (
+        "its queue of 1 ms is not explained: even arrivals wait"
+        in cv_of(import_files([*repository, *scrapes], GIVEN))[2]
+    )
+    slower = intervals(({1: 6000}, line(1.999, 0.001)), queue_s=0.017)
+    assert "Poisson" in cv_of(import_files([*repository, *slower], GIVEN))[2]
+
+
+def test_a_person_who_knows_the_bursts_is_not_corrected():
+    files = intervals(({1: 6000}, line(1.999, 0.001)), queue_s=0.008)
+    found = import_files(files, GIVEN | {"look.cv": "2.5"})
+    assert found.data["workload"][0]["arrivals"] == {"process": "gamma", "cv": 2.5}
+    even = import_files(files, GIVEN | {"look.cv": "0"})
+    assert even.data["workload"][0]["arrivals"] == {"process": "deterministic"}
+    with pytest.raises(DeploymentError, match=r"^--set look\.cv: '-1' must be from 0 to 100; correct it\.$"):
+        import_files(files, GIVEN | {"look.cv": "-1"})
+
+
+def test_batches_without_a_rule_explain_no_queue():
+    found = import_files(intervals(({3: 2000}, line(2, 1)), queue_s=0.008), GIVEN | {"look.time": "3 ms"})
+    assert "no file says how its batches of 3 form" in cv_of(found)[2]
