@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 
 from nona.cli.commands.planning import PlanOptions
 from nona.cli.commands.scenarios import SimulateOptions
 from nona.cli.output import ProgressReport, emit
 from nona.cli.saved import save_item
 from nona.core.chrome_trace import trace_text
-from nona.core.errors import SimulationError
+from nona.core.errors import ScenarioError, SimulationError
 from nona.core.output_files import check_places, write_job_table, write_text
 from nona.language.report.html import language_html
 from nona.language.report.tables import language_text, language_trace, plan_text, request_table
-from nona.language.results import LanguagePlanned, LanguageRun
+from nona.language.results import LanguagePlan, LanguagePlanned, LanguageRun
 from nona.language.routers import ROUTERS
 from nona.language.workflows.engines import prepare_language
 from nona.language.workflows.outcome import TRACED, language_outcome
@@ -79,10 +80,38 @@ def planned_language(arguments: PlanOptions, scenario: Scenario, sources: Source
     for option in ("profile", "present", "html", "csv", "parquet", "dask", "batch"):
         if getattr(arguments, option):
             raise SimulationError(f"--{option}: a plan for language models has none yet; leave it out.")
-    line = ProgressReport(quiet=arguments.json)
-    plan = plan_language(scenario, sources, lambda _, text, share: line.report(text, share))
-    line.end()
+    plan = _planned(arguments, scenario, sources)
     emit(arguments, plan, plan_text)
     if arguments.save:
         about = about_scenario(scenario, scenario, now_text())
         save_item(arguments.store, arguments.save, LanguagePlanned(about=about, plan=plan), sources)
+
+
+def planned_beside(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> Mapping[str, object]:
+    """Print what to buy for the language rows beside rows of tasks, or return it for the JSON of these.
+
+    Says why on the standard error where they cannot be planned, or are not asked about.
+    """
+    if arguments.present or (scenario.plan is not None and scenario.plan.group is not None):
+        why = "this question is about rows of tasks; see `nona simulate`"
+    else:
+        try:
+            plan = _planned(arguments, scenario, sources)
+        except ScenarioError as error:
+            why = str(error)
+        else:
+            if arguments.json:
+                return {"language": plan.to_json()}
+            print("Requests to language models")
+            emit(arguments, plan, plan_text)
+            print("\nQueries")
+            return {}
+    print(f"warning: requests to language models are not planned: {why}", file=sys.stderr)
+    return {}
+
+
+def _planned(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> LanguagePlan:
+    line = ProgressReport(quiet=arguments.json)
+    plan = plan_language(scenario, sources, lambda _, text, share: line.report(text, share))
+    line.end()
+    return plan

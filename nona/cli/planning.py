@@ -12,7 +12,7 @@ from click.exceptions import Exit
 from nona.app.server.ending import INTERRUPTED
 from nona.cli.commands.planning import CapacityOptions, PlanOptions, SweepOptions
 from nona.cli.known import check_scheduler
-from nona.cli.language import planned_language
+from nona.cli.language import planned_beside, planned_language
 from nona.cli.output import ProgressReport, emit, warn_of_interrupt, warn_of_models
 from nona.cli.saved import save_item
 from nona.cli.serverless import sweep_serverless
@@ -149,16 +149,19 @@ def plan(arguments: PlanOptions, scenario: Scenario, sources: Sources) -> None:
     check_places(arguments.html, arguments.csv, arguments.parquet)
     if scenario.plan is None:
         scenario = with_values(scenario, {"plan": {}})
+    beside: Mapping[str, object] = {}
     if scenario.language and not scenario.workload:
         planned_language(arguments, scenario, sources)
         return
+    if scenario.language:
+        beside = planned_beside(arguments, scenario, sources)
     if arguments.profile is not None:
         name = arguments.profile.name
         sources = replace(sources, in_memory={**(sources.in_memory or {}), name: _profile(arguments.profile)})
         scenario = with_values(scenario, {"plan.profile": name})
     prepared = prepare(scenario, sources)
     check_counted(prepared)
-    beside = warn_of_models(prepared)
+    beside = {**beside, **warn_of_models(prepared)}
     if arguments.present:
         _present(arguments, scenario, sources, beside)
         return

@@ -112,7 +112,7 @@ def _question(
 ) -> tuple[PlanQuestion, tuple[int, ...], bool]:
     """Return the question with the cluster and one scheduler alone, its servers, whether all have a price."""
     spec = scenario.plan or PlanSpec()
-    spec, priced = with_prices(spec, (group.gpu for group in scenario.cluster.servers))
+    spec, priced = with_prices(spec, (group.gpu for group in scenario.cluster.task_groups))
     chosen = entry_named(scenario.schedulers, scheduler or scenario.schedulers[0].name)
     update = {"schedulers": (chosen,), "survive": "nothing", "offers": (), "group": None}
     asked = scenario.model_copy(update={"plan": spec.model_copy(update=update)})

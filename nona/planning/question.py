@@ -11,7 +11,15 @@ from nona.cluster.hardware.device import find_device, user_devices
 from nona.core.errors import ScenarioError
 from nona.planning.offers import Offer, Option, Target
 from nona.planning.results import PlanOption
-from nona.planning.servers import alike, expanded, group_offer, offers_of, servers_now, with_prices
+from nona.planning.servers import (
+    alike,
+    check_targets,
+    expanded,
+    group_offer,
+    offers_of,
+    servers_now,
+    with_prices,
+)
 from nona.planning.week import WeekProfile, is_table, profile_of_trace, read_profile
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.sweeps.numbers import LOAD, number_named
@@ -87,12 +95,10 @@ class PlanQuestion:
             if n
         )
         now = self.scenario.cluster
-        if self.spec.group is not None:
-            groups += tuple(group for group in now.servers if group.engine is not None)
         planned = self.schedulers[option.scheduler]
         changed = _batched(self.scenario, planned.batches).model_copy(
             update={
-                "cluster": now.model_copy(update={"servers": groups}),
+                "cluster": now.model_copy(update={"servers": groups + now.engine_groups}),
                 "schedulers": (planned.scheduler,),
                 "plan": None,
             }
@@ -114,16 +120,13 @@ def _batched(scenario: Scenario, batches: BatchOfferSpec | None) -> Scenario:
 def question_of(scenario: Scenario, sources: Sources) -> PlanQuestion:
     """Return the question that a scenario asks; what its ``plan`` leaves out is taken from the scenario.
 
-    Without offers those of the cluster as it is are on offer.
+    Without offers those of the cluster as it is are on offer. Servers with an engine stay as they are: they
+    serve rows that ask language models, of which this question takes no account.
 
     Raises ``ScenarioError`` for a target of a model that is not there, no target at all, or an offer without
     a price. Raises ``HardwareError`` or ``SimulationError`` for an unknown device, layout or scheduler.
     """
     spec = scenario.plan or PlanSpec()
-    if scenario.language and scenario.workload and spec.group is None:
-        raise ScenarioError(
-            ["plan: it is for rows of tasks; take the rows with llm into a scenario of their own."]
-        )
     _check_names(scenario, spec)
     _check_racks(scenario, spec)
     profile = _profile(scenario, spec, sources)
@@ -148,7 +151,7 @@ def _on_offer(
     """All servers of an option, how many of each stay, and the places of those that grow."""
     grows, groups = spec.group, scenario.cluster.servers
     if grows is None:
-        offers = offers_of(scenario, spec)
+        offers = offers_of(scenario, spec, scenario.cluster.task_groups)
         return offers, (0,) * len(offers), tuple(range(len(offers)))
     if grows >= len(groups):
         raise ScenarioError([f"plan.group: there is no cluster.servers[{grows}]; choose another group."])
@@ -162,7 +165,7 @@ def _on_offer(
     growing = range(0)
     for place, group in enumerate(groups):
         if place == grows:
-            grown = offers_of(scenario, in_its_place)
+            grown = offers_of(scenario, in_its_place, (groups[grows],))
             growing = range(len(servers), len(servers) + len(grown))
             servers += [(offer, 0) for offer in grown]
         elif group.engine is None:
@@ -207,14 +210,7 @@ def _profile(scenario: Scenario, spec: PlanSpec, sources: Sources) -> WeekProfil
 
 
 def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[Target, ...]:
-    unknown = [name for name in spec.targets if name not in scenario.labels]
-    if unknown:
-        raise ScenarioError(
-            [
-                f"plan.targets: {unknown[0]!r} is not a row of the workload ({', '.join(scenario.labels)}); "
-                "correct the name."
-            ]
-        )
+    check_targets(scenario, spec)
     targets: list[Target] = []
     for j, name in enumerate(scenario.labels):
         asked, slo_s = spec.targets.get(name, TargetSpec()), scenario.workload[j].slo
@@ -239,7 +235,7 @@ def _targets(scenario: Scenario, spec: PlanSpec) -> tuple[Target, ...]:
 
 def question_now(question: PlanQuestion, asked: Scenario) -> tuple[PlanQuestion, tuple[int, ...]]:
     """Return the question with the cluster of ``asked`` alone on offer, and its servers of each kind."""
-    servers = servers_now(asked)
+    servers = servers_now(asked, asked.cluster.task_groups)
     schedulers = tuple(
         PlannedScheduler(w.scheduler)
         for w in question.schedulers
@@ -268,7 +264,7 @@ def opened(scenario: Scenario, option: PlanOption) -> Scenario:
     """Return the scenario with the option's servers, and its scheduler before the scenario's others.
 
     The traffic stays as it is, also where the plan is sized for the peak of a week. Where one group grows,
-    the others stay.
+    the others stay; servers with an engine always do.
     """
     group = scenario.plan.group if scenario.plan else None
     groups = tuple(
@@ -277,6 +273,8 @@ def opened(scenario: Scenario, option: PlanOption) -> Scenario:
     )
     if option.grown is not None and group is not None:
         groups = (*scenario.cluster.servers[:group], *groups, *scenario.cluster.servers[group + 1 :])
+    else:
+        groups += scenario.cluster.engine_groups
     cluster = scenario.cluster.model_copy(update={"servers": groups})
     asked = scenario.plan.schedulers if scenario.plan else ()
     own = entry_named(asked, option.scheduler)

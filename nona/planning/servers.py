@@ -24,12 +24,25 @@ def with_prices(spec: PlanSpec, gpus: Iterable[str]) -> tuple[PlanSpec, bool]:
     return spec.model_copy(update={"prices": prices}), not free
 
 
-def offers_of(scenario: Scenario, spec: PlanSpec) -> tuple[Offer, ...]:
-    """Return the servers on offer, those of the cluster where none are named.
+def check_targets(scenario: Scenario, spec: PlanSpec) -> None:
+    """Raise ``ScenarioError`` for a target of no row of the workload."""
+    labels = (*scenario.labels, *scenario.language_labels)
+    unknown = [name for name in spec.targets if name not in labels]
+    if unknown:
+        raise ScenarioError(
+            [
+                f"plan.targets: {unknown[0]!r} is not a row of the workload ({', '.join(labels)}); "
+                "correct the name."
+            ]
+        )
+
+
+def offers_of(scenario: Scenario, spec: PlanSpec, groups: Sequence[ServerGroupSpec]) -> tuple[Offer, ...]:
+    """Return the servers on offer, those of these groups where none are named.
 
     Each raises as :func:`question_of`.
     """
-    given = spec.offers or tuple(map(group_offer, scenario.cluster.servers))
+    given = spec.offers or tuple(map(group_offer, groups))
     offers = tuple(dict.fromkeys(o for each in given for o in expanded(scenario, spec, each)))
     twice = [o.text for i, o in enumerate(offers) if any(alike(o, p) for p in offers[:i])]
     if twice:
@@ -87,8 +100,8 @@ def _kind(spec: PlanSpec) -> str:
     return "" if spec.prices.kind == "on-demand" else f"{spec.prices.kind} "
 
 
-def servers_now(scenario: Scenario) -> dict[Offer, int]:
-    """Return the servers that the scenario's cluster has, as offers with their counts.
+def servers_now(scenario: Scenario, groups: Sequence[ServerGroupSpec]) -> dict[Offer, int]:
+    """Return these groups of the scenario's servers as offers with their counts.
 
     Prices are those of the part ``plan``, for what is on offer there those of the offer; without that part
     those of the part ``training``; else those of the shipped list. So every page and report that states what
@@ -100,9 +113,9 @@ def servers_now(scenario: Scenario) -> dict[Offer, int]:
     spec = scenario.plan or PlanSpec(
         prices=PricesSpec(gpus=scenario.training.prices if scenario.training else {})
     )
-    offers = offers_of(scenario, spec) if spec.offers else ()
+    offers = offers_of(scenario, spec, groups) if spec.offers else ()
     counts: dict[Offer, int] = {}
-    for group in scenario.cluster.servers:
+    for group in groups:
         server = next(expanded(scenario, spec, group_offer(group)))
         price = next((o.price for o in offers if alike(o, server)), server.price)
         server = replace(server, price=price, most=100_000)
@@ -112,7 +125,12 @@ def servers_now(scenario: Scenario) -> dict[Offer, int]:
 
 def cluster_price(scenario: Scenario) -> float:
     """Price per hour of the scenario's servers: Σ count · price of a server."""
-    return sum(count * server.price for server, count in servers_now(scenario).items())
+    return group_price(scenario, scenario.cluster.servers)
+
+
+def group_price(scenario: Scenario, groups: Sequence[ServerGroupSpec]) -> float:
+    """Price per hour of these groups of the scenario's servers."""
+    return sum(count * server.price for server, count in servers_now(scenario, groups).items())
 
 
 def cluster_cost(scenario: Scenario) -> str:

@@ -216,13 +216,16 @@ def _series(
 
 
 def _price_notes(question: PlanQuestion) -> tuple[str, ...]:
-    """State the sources of the shipped prices among the offers."""
+    """State the sources of the shipped prices among the offers, and what no option's cost counts."""
     given = {o.gpu for o in question.spec.offers if o.price is not None} | set(question.spec.prices.gpus)
     listed = listed_prices(question.spec.prices.kind)
     kind = "" if question.spec.prices.kind == "on-demand" else f", {question.spec.prices.kind}"
     names = dict.fromkeys(o.gpu for o in question.offers if o.gpu not in given and o.gpu in listed)
-    return tuple(
+    sources = tuple(
         f"{name}{kind}: ${listed[name].usd_per_hour:.4g}/h as of {listed[name].date} "
         f"({listed[name].source}; {'read there' if listed[name].checked == 'yes' else 'recollected'})"
         for name in names
     )
+    if question.scenario.cluster.engine_groups:
+        return (*sources, "Servers of language models stay as they are; no option's cost counts them.")
+    return sources

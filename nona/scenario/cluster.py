@@ -150,3 +150,13 @@ class ClusterSpec(ScenarioPart):
     devices: dict[Name, dict[str, object]] = field(
         {}, "Own devices", "By name: figures of a device that the catalogue does not have.", max_length=100
     )
+
+    @property
+    def task_groups(self) -> tuple[ServerGroupSpec, ...]:
+        """The groups of servers that run tasks of queries."""
+        return tuple(group for group in self.servers if group.engine is None)
+
+    @property
+    def engine_groups(self) -> tuple[ServerGroupSpec, ...]:
+        """The groups of servers that serve language models."""
+        return tuple(group for group in self.servers if group.engine is not None)

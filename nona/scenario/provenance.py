@@ -31,7 +31,8 @@ def runs_as(scenario: Scenario) -> str:
     cost = scenario.cost
     if cost.precision != "auto":
         return f"{cost.stack}, {SAME if cost.precision == 'model' else cost.precision}"
-    names = dict.fromkeys(group.gpu for group in scenario.cluster.servers)
+    groups = scenario.cluster.task_groups or scenario.cluster.servers
+    names = dict.fromkeys(group.gpu for group in groups)
     try:
         own = user_devices(scenario.cluster.devices)
         short = [n for n in names if precision_of(cost, find_device(n, own)) == "tf32"]

@@ -151,10 +151,8 @@ def test_rows_need_servers_of_their_kind():
         _scenario(CHAT, groups=({"engine": {}},), training={"elastic": {}})
 
 
-def test_what_buys_servers_for_tasks_refuses_engines():
+def test_the_group_that_a_plan_counts_has_no_engine():
     scenario = _scenario(NET | {"slo": 1}, CHAT)
-    with pytest.raises(ScenarioError, match=r"^plan: it is for rows of tasks; take"):
-        question_of(scenario, Sources())
     with pytest.raises(ScenarioError, match=r"^plan\.group: cluster\.servers\[1\] has an engine; choose"):
         question_of(scenario.model_copy(update={"plan": PlanSpec(group=1)}), Sources())
     assert question_of(scenario.model_copy(update={"plan": PlanSpec(group=0)}), Sources()).growing == (0,)

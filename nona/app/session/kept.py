@@ -58,6 +58,7 @@ CHOICES = (
     "plan-load-measure",
     "plan-measure",
     "plan-option",
+    "plan-part",
     "plan-pinned",
     "plan-tabs",
     "plan-verdicts",

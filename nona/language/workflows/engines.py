@@ -284,7 +284,7 @@ def _engines(
 ) -> tuple[list[Engine], list[EngineFacts]]:
     """Return the engines, group after group; their servers come after those that run tasks."""
     groups = scenario.cluster.servers
-    server = sum(group.count for group in groups if group.engine is None)
+    server = sum(group.count for group in scenario.cluster.task_groups)
     engines: list[Engine] = []
     facts: list[EngineFacts] = []
     misfits: list[str] = []

@@ -40,7 +40,7 @@ from nona.language.workflows.engines import PreparedLanguage
 from nona.language.workflows.simulation import RequestTime, drawn, over_targets
 from nona.language.workflows.sizes import engine_server, prepared_on
 from nona.planning.offers import Offer
-from nona.planning.servers import offers_of
+from nona.planning.servers import check_targets, offers_of
 from nona.queries.workflows.traffic import network_of
 from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.lookup import Sources
@@ -420,17 +420,13 @@ class _Search:
 def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress = do_nothing) -> LanguagePlan:
     """Find the fewest servers of every offer under every router, and what they cost.
 
-    Raises ``ScenarioError`` without targets, without a price, or with rows of tasks beside.
+    Rows of tasks, and the servers that run these, stay as they are: engines share no GPU with tasks.
+
+    Raises ``ScenarioError`` without targets, without a price, or with a row that follows one of tasks.
     """
     begin, spec = time.perf_counter(), scenario.plan or PlanSpec()
-    if scenario.workload:
-        raise ScenarioError(
-            ["plan: rows of tasks stand beside those with llm; plan each in its own scenario."]
-        )
-    labels = scenario.language_labels
-    unknown = [name for name in spec.targets if name not in labels]
-    if unknown:
-        raise ScenarioError([f"plan.targets: {unknown[0]!r} is no row of the workload; correct the name."])
+    check_targets(scenario, spec)
+    _check_arrivals(scenario)
 
     def plan_of(options: Iterable[LanguageOption]) -> LanguagePlan:
         return _plan(scenario, spec, options, begin, tokens_per_s(cases[0].prepared.system))
@@ -460,6 +456,17 @@ def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress 
     return search.plan
 
 
+def _check_arrivals(scenario: Scenario) -> None:
+    for label, row in zip(scenario.language_labels, scenario.language, strict=True):
+        if row.after is not None:
+            raise ScenarioError(
+                [
+                    f"plan: {label} follows {row.after}, so its requests come as those queries end; take out "
+                    "after to plan its engines by its rate."
+                ]
+            )
+
+
 def opened_option(scenario: Scenario, option: LanguageOption) -> Scenario:
     """Return the scenario with the option's servers, and its router before the others."""
     groups = _engines_tried(scenario, scenario.plan or PlanSpec())[option.settings]
@@ -467,7 +474,7 @@ def opened_option(scenario: Scenario, option: LanguageOption) -> Scenario:
         engine_server(group, option.gpu, option.gpus, option.tp).model_copy(update={"count": count})
         for group, count in zip(groups, option.by_role, strict=True)
     )
-    cluster = scenario.cluster.model_copy(update={"servers": servers})
+    cluster = scenario.cluster.model_copy(update={"servers": scenario.cluster.task_groups + servers})
     routers = {router.name: router for router in (NamedSpec(name=option.router), *scenario.routers)}
     return scenario.model_copy(update={"cluster": cluster, "routers": tuple(routers.values())})
 
@@ -524,7 +531,7 @@ def _cases(
 ) -> Iterator[_OfferCase]:
     routers, targets = [entry.name for entry in scenario.routers], _targets(scenario, spec)
     tried = _engines_tried(scenario, spec)
-    for offer in offers_of(scenario, spec):
+    for offer in offers_of(scenario, spec, scenario.cluster.engine_groups):
         for tp in TPS:
             sized = offer
             if offer.gpus % tp:
@@ -546,7 +553,7 @@ def _engines_tried(scenario: Scenario, spec: PlanSpec) -> Mapping[str, tuple[Ser
 
     Without settings the cluster's.
     """
-    groups = [group for group in scenario.cluster.servers if group.engine is not None]
+    groups = scenario.cluster.engine_groups
     first = groups[0]
     model = first.engine.model if first.engine else None
     if spec.engines:

@@ -211,10 +211,13 @@ def _loaded(scenario: Scenario, factor: float) -> Scenario:
         if spec.arrivals.trace and not spec.arrivals.scale_to_rate:
             row["arrivals"] = {**row["arrivals"], "speed": spec.arrivals.speed * factor}
     for number, (row, asking) in enumerate(zip(data["language"], scenario.language, strict=True)):
-        if asking.rate is None:
+        if asking.rate is not None:
+            row["rate"] = float(f"{asking.rate * factor:.12g}")
+        elif asking.concurrency is not None:
+            row["concurrency"] = max(1, round(asking.concurrency * factor))
+        elif asking.after is None:  # what follows queries comes as these do
             where = f"workload[{len(scenario.workload) + number}]"
             raise ScenarioError([f"{where}: without a rate its load cannot change; give it one."])
-        row["rate"] = float(f"{asking.rate * factor:.12g}")
     gaps = None if scenario.serverless is None else scenario.serverless.interval
     if gaps is not None and factor > 0:  # else the rates are refused
         ends = {"least": gaps.least, "most": gaps.most}

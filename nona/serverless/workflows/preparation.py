@@ -241,7 +241,10 @@ def prices_by_gpu(scenario: Scenario) -> ServerlessPricesSpec:
 
     Raises ``ScenarioError`` for a GPU without a price.
     """
-    node, server = _invoker(scenario.cluster.servers[0], scenario), next(iter(servers_now(scenario)))
+    node, server = (
+        _invoker(scenario.cluster.servers[0], scenario),
+        next(iter(servers_now(scenario, scenario.cluster.servers))),
+    )
     share = server.price / (node.gpus * node.vgpus)
     return ServerlessPricesSpec(vcpu_hour=0.0, vgpu_hour=share, dated="shares of the server's price")
 

@@ -29,8 +29,12 @@ _OF_OFFER = ("gpu", "mig", "gpus", "vcpus", "mps")
 
 
 def begin_plan(state: AppState) -> None:
-    """Add a part ``plan`` that offers what the cluster has."""
-    if state.change((PART,), {"offers": _offers_of(state.scenario)}):
+    """Add a part ``plan`` that offers what the cluster has.
+
+    Queries and language models beside each other are each offered their own servers, so none is written.
+    """
+    mixed = state.scenario.workload and state.scenario.language
+    if state.change((PART,), {"offers": [] if mixed else _offers_of(state.scenario)}):
         state.notify(
             "The servers of this cluster are on offer now. Add other GPUs, or find the plan at once."
         )

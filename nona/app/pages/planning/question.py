@@ -60,23 +60,26 @@ DEMOS = (
 )
 
 
-def start_screen(state: AppState) -> None:
-    """Draw the purpose of the page, the demos, and the start with the present scenario."""
+def start_screen(state: AppState, kind: str) -> None:
+    """Draw the purpose of the page, the demos, and the start with the present scenario.
+
+    ``kind``: that of the plans of the scenario, ``plan`` or ``language-plan``.
+    """
     st.markdown(
         "You give each model's targets, the growth of the traffic, and GPUs with their prices. The plan "
         "finds the cheapest servers, MIG layouts and scheduler that keep every target. Simulation gives the "
         "evidence."
     )
-    _last_plan(state)
+    _last_plan(state, kind)
     with st.grid(2, min_column_width=260):
         _own(state)
         count_card(state)
     examples(state, "plan", DEMOS)
 
 
-def _last_plan(state: AppState) -> None:
+def _last_plan(state: AppState, kind: str) -> None:
     """Offer the last plan of a scenario that was opened again without its question."""
-    result = state.results.get("language-plan" if state.scenario.language else "plan")
+    result = state.results.get(kind)
     if result is None or result.scenario_name != state.scenario.name:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="plan-last"):

@@ -21,12 +21,6 @@ def holds_panel(state: AppState) -> None:
     """Show the question with its scheduler, and its answer."""
     with st.container(gap="xsmall", key="holds"):
         spec = state.scenario.plan
-        if state.scenario.language:
-            st.caption(
-                "**Does it hold?** This check needs a scenario without language models; run the "
-                "simulation below."
-            )
-            return
         targeted = spec is not None and spec.targets
         if not targeted and all(row.slo is None for row in state.scenario.workload):
             st.caption("**Does it hold?** No query has an SLO; give one on page Scenario.")

@@ -286,7 +286,7 @@ def _fullest_host(
     scenario: Scenario, rates: Sequence[float], costs: Sequence[Sequence[RowCost]]
 ) -> tuple[str, float] | None:
     """Return the stage whose processes of the host are the fullest, and their load; ``None`` without any."""
-    servers = sum(group.count for group in scenario.cluster.servers if group.engine is None)
+    servers = sum(group.count for group in scenario.cluster.task_groups)
     loads = {
         f"{task} of {label}": rate * _full_s(scenario.batching_of(row), stage, own[0].stage_s[task])
         / (stage.cpu * servers)
