@@ -73,6 +73,7 @@ _VLLM_KEYS = frozenset(
         "gpu-memory-utilization", "kv-cache-dtype", "enable-prefix-caching", "no-enable-prefix-caching",
         "enable-chunked-prefill", "num-gpu-blocks-override", "kv-transfer-config", "speculative-config",
         "pipeline-parallel-size", "data-parallel-size", "served-model-name", "quantization",
+        "enforce-eager",
     }
 )  # fmt: skip
 

@@ -176,6 +176,9 @@ def engine_of(
     _utilization(name, left, record_setting, model.place, ledger)
     _caching(name, left, record_setting, model.place, ledger)
     precision = _precision(name, left, record_setting, ledger)
+    option, on = _switch(left, "enforce-eager")
+    if option is not None and on:
+        record_setting("graphs", "outside", "outside: no CUDA graphs", option.place)
     if (option := left.pop("max-model-len", None)) is not None and option.value != "auto":
         ledger.read(
             f"{name}: tokens of a request at most", str(_number(option, "max-model-len")), option.place

@@ -27,6 +27,7 @@ _WRITTEN = frozenset(
         "blocks",
         "utilization",
         "prefix_cache",
+        "graphs",
         "chunked",
         "lookahead",
         "kv",
@@ -193,6 +194,8 @@ def engine_arguments(engine: EngineSpec, precision: str = "auto") -> list[str]:
         arguments.append("--no-enable-chunked-prefill")
     if engine.lookahead:
         arguments.append("--async-scheduling")
+    if engine.graphs == "outside":
+        arguments.append("--enforce-eager")
     if engine.kv == "fp8":
         arguments.append("--kv-cache-dtype=fp8")
     if precision == "fp8":

@@ -3,6 +3,7 @@
 import json
 import re
 
+import kubernetes_validate
 import pytest
 import yaml
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
@@ -124,26 +125,32 @@ def test_deployments_read_back_as_the_same_cluster_and_engines(name):
 
 
 def check_deployment(document):
-    """The rules of a Deployment that Kubernetes' schema has for these fields."""
-    assert document["apiVersion"] == "apps/v1"
+    """Kubernetes' own schema, and rules between fields that it does not have."""
+    kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
     assert document["kind"] == "Deployment"
     assert re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", document["metadata"]["name"])
     spec = document["spec"]
     labels = spec["template"]["metadata"]["labels"]
     assert spec["selector"]["matchLabels"].items() <= labels.items()
-    assert isinstance(spec["replicas"], int)
-    assert all(isinstance(v, str) for v in document["metadata"]["annotations"].values())
     for container in spec["template"]["spec"]["containers"]:
-        assert {"name", "image", "resources"} <= container.keys()
         assert all(n > 0 for n in container["resources"]["limits"].values())
         mounts = {m["name"] for m in container["volumeMounts"]}
         assert mounts <= {v["name"] for v in spec["template"]["spec"]["volumes"]}
 
 
+@pytest.mark.parametrize("change", [{"replicas": "2"}, {"replica": 2}, {"strategy": "fast"}])
+def test_the_schema_of_kubernetes_refuses_a_wrong_deployment(change):
+    text = written(shipped_scenario(exportable("kubernetes")[0]), "kubernetes")["deployments.yaml"]
+    document = next(yaml.safe_load_all(text))
+    document["spec"] |= change
+    with pytest.raises(kubernetes_validate.ValidationError):
+        check_deployment(document)
+
+
 def test_engines_keep_their_settings():
     text = """{cluster: {servers: [{gpu: h100, gpus: 4, engine: {tp: 2, sequences: 64, budget: 4096,
       blocks: 9000,
-      utilization: 0.8, prefix_cache: share, chunked: false, lookahead: true, kv: fp8}}]},
+      utilization: 0.8, prefix_cache: share, chunked: false, lookahead: true, kv: fp8, graphs: outside}}]},
       workload: [{rate: 2, llm: {model: llama-3.1-8b, tokens: {input: 100, output: 20}}}]}"""
     scenario = parse_scenario(text)
     found = import_files([file_of("d.yaml", written(scenario, "kubernetes")["deployments.yaml"].encode())])

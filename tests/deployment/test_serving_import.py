@@ -34,6 +34,16 @@ def test_commands_of_vllm_become_engines():
     assert places["acme/tiny-chat-gptq: sequences"] == "vllm/tiny.yaml:1"
 
 
+@pytest.mark.parametrize(
+    ("words", "graphs"), [("--enforce-eager", "outside"), ("--no-enforce-eager", None), ("", None)]
+)
+def test_eager_engines_have_no_graphs(words, graphs):
+    script = file_of("run.sh", f"vllm serve meta-llama/Llama-3.1-8B-Instruct {words}".encode())
+    found = import_files([script], {"llama-3.1-8b.gpu": "l4"})
+    assert found.data["cluster"]["servers"][0]["engine"].get("graphs") == graphs
+    assert not [what for what in values(found.facts.not_used) if "eager" in what]
+
+
 def test_an_engine_stands_on_the_nodes_that_were_found():
     script = file_of("run.sh", b"vllm serve meta-llama/Llama-3.1-8B-Instruct -tp 2")
     node = json.loads((DATA / "nodes.json").read_text())["items"][0]
