@@ -7,9 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nona.cluster.hardware.device import Device, devices
 from nona.deployment.facts import ASKED, Ledger, placeholder
 from nona.deployment.found import Found, FoundEngine, FoundLoad
-from nona.language.models import language_models
+from nona.language.gpu import MemorySplit, WeightPrecision, memory_split, visible_bytes, vllm_defaults, widths
+from nona.language.models import LanguageModel, language_models, read_config
+from nona.language.system import BLOCK_TOKENS
+from nona.scenario.language import EngineSpec
+
+SMALLEST_STEP = 2048
+"""Tokens of a step, by vLLM's defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +25,7 @@ class EngineParts:
 
     ``groups``: of their own; ``shared``: settings of the engine on the servers that were found, if there is
     one for them; ``rows``: requests.
+    ``small``: devices without room for the shared engine.
     """
 
     groups: tuple[dict[str, Any], ...] = ()
@@ -27,40 +35,93 @@ class EngineParts:
     names: tuple[str, ...] = ()
     precision: str = ""
     place: str = ""
+    small: frozenset[str] = frozenset()
 
     def groups_with(self, found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the groups of servers: those found, with the engine where it fits, and those of engines."""
         if self.shared is None:
             return [*found, *self.groups]
         return [
-            group if "mig" in group or "mps" in group or group["gpus"] % self.tp
+            group
+            if "mig" in group or "mps" in group or group["gpus"] % self.tp or group["gpu"] in self.small
             else {**{k: v for k, v in group.items() if k != "instances"}, "engine": dict(self.shared)}
             for group in found
         ]  # fmt: skip
 
 
-def engine_parts(found: Found, others: bool, ledger: Ledger) -> EngineParts:
-    """Return the engines that were found, and the requests to them; ``others``: tasks need servers too."""
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """The memory that an engine takes of each GPU; ``shape``: of its model, where that is known."""
+
+    shape: LanguageModel | None
+    spec: EngineSpec
+    precision: WeightPrecision = "fp16"
+
+    def holds(self, gpu: str) -> bool:
+        """Return whether a GPU has room for weights and cache, or may have."""
+        device = devices().get(gpu)
+        split = None if device is None else self._split(device)
+        return split is None or split.blocks >= self._blocks
+
+    @property
+    def needs(self) -> str:
+        """What it takes on each GPU, in words; empty where that is not known."""
+        split = self._split(next(iter(devices().values())))
+        if split is None:
+            return ""
+        known = self.spec.blocks != "auto"
+        cache = f"{self._blocks * split.kv_block / 1e9:.3g} GB of cache" if known else "a cache"
+        return f"{split.weights / 1e9:.3g} GB of weights and {cache}"
+
+    @property
+    def _blocks(self) -> int:
+        """Blocks of its cache: as a file says, else those that one step fills."""
+        if self.spec.blocks != "auto":
+            return self.spec.blocks
+        return -(-(SMALLEST_STEP if self.spec.budget == "auto" else self.spec.budget) // BLOCK_TOKENS)
+
+    def _split(self, device: Device) -> MemorySplit | None:
+        if self.shape is None:
+            return None
+        budget, sequences = vllm_defaults(device)
+        of, numbers = self.spec, widths(self.shape, self.precision, self.spec.kv)
+        return memory_split(
+            self.shape, visible_bytes(device), of.utilization, of.tp, numbers,
+            budget if of.budget == "auto" else of.budget,
+            sequences if of.sequences == "auto" else of.sequences, of.graphs == "inside",
+        )  # fmt: skip
+
+
+def engine_parts(found: Found, others: bool, files: Mapping[str, bytes], ledger: Ledger) -> EngineParts:
+    """Return the engines that were found, and the requests to them.
+
+    ``others``: tasks need servers too; ``files``: the models' ``config.json`` among them.
+    """
     loads = [load for load in found.loads if load.tokens or load.trace]
     engines = list(found.engines) or [
         _engine_of(load, ledger) for load in loads if not ledger.left_out(load.service, "llm")
     ]
-    engines = [e for e in engines if not ledger.left_out(e.model, "rate", "gpu")]
+    engines = [e for e in engines if not ledger.left_out(_called(e), "rate", "gpu")]
     if not engines:
         return EngineParts()
     whole = [s for s in found.servers if not s.mig and not s.mps]
-    names = [_unlike(e.model, [x.model for x in engines[:i]]) for i, e in enumerate(engines)]
+    names = [_unlike(_called(e), [_called(x) for x in engines[:i]]) for i, e in enumerate(engines)]
     settings = [_settings(e, engines, found, ledger) for e in engines]
-    tp = _tp(engines[0])
+    rooms = [_room(e, own, files) for e, own in zip(engines, settings, strict=True)]
+    gpus, tp = tuple(dict.fromkeys(s.gpu for s in whole if s.gpu)), _tp(engines[0])
+    small = frozenset(gpu for gpu in gpus if not rooms[0].holds(gpu))
     shared = (
         len(engines) == 1
         and not others
         and engines[0].servers is None
-        and any(s.gpus % tp == 0 for s in whole)
+        and any(s.gpus % tp == 0 and s.gpu not in small for s in whole)
     )
+    if shared and small:
+        ledger.not_used(f"{engines[0].model}: its engine on {', '.join(sorted(small))}",
+                        f"no room for {rooms[0].needs}", engines[0].place)  # fmt: skip
     groups = () if shared else tuple(
-        _group(name, engine, own, whole[0].gpu if whole else "", ledger)
-        for name, engine, own in zip(names, engines, settings, strict=True)
+        _group(name, engine, own, room, gpus, ledger)
+        for name, engine, own, room in zip(names, engines, settings, rooms, strict=True)
     )  # fmt: skip
     rows, labels = [], list[str]()
     for engine in engines:
@@ -70,8 +131,30 @@ def engine_parts(found: Found, others: bool, ledger: Ledger) -> EngineParts:
     plain = [e for e in engines if not e.model.endswith(".json")]
     precision = "fp8" if plain and all(e.precision == "fp8" for e in plain) else ""
     return EngineParts(
-        groups, settings[0] if shared else None, tp, tuple(rows), tuple(labels), precision, engines[0].place
+        groups,
+        settings[0] if shared else None,
+        tp,
+        tuple(rows),
+        tuple(labels),
+        precision,
+        engines[0].place,
+        small,
     )
+
+
+def _room(engine: FoundEngine, settings: Mapping[str, Any], files: Mapping[str, bytes]) -> _Room:
+    shape = language_models().get(engine.model)
+    if shape is None and engine.model in files:
+        shape = read_config(files[engine.model], engine.model)
+    spec = EngineSpec.model_validate({key: value for key, value in settings.items() if key != "model"})
+    return _Room(shape, spec, "fp8" if engine.precision == "fp8" else "fp16")
+
+
+def _called(engine: FoundEngine) -> str:
+    """Return the name of an engine's model; while that is asked, the name that its file has."""
+    if not engine.model.startswith(ASKED):
+        return engine.model
+    return engine.model.removeprefix(ASKED).rpartition(".")[0]
 
 
 def _tp(engine: FoundEngine) -> int:
@@ -132,7 +215,12 @@ def _settings(
 
 
 def _group(
-    name: str, engine: FoundEngine, settings: Mapping[str, Any], hint: str, ledger: Ledger
+    name: str,
+    engine: FoundEngine,
+    settings: Mapping[str, Any],
+    room: _Room,
+    gpus: Sequence[str],
+    ledger: Ledger,
 ) -> dict[str, Any]:
     if (own := engine.servers) is not None:
         placed = {
@@ -145,12 +233,8 @@ def _group(
     key = f"{name}.gpu"
     gpu: str | None = engine.gpu or None
     if gpu is None:
-        gpu = (
-            ledger.device(
-                key, f"device of the GPUs of {name} (none: leave it out)", engine.place, hint or None
-            )
-            or None
-        )
+        hint = next((g for g in gpus if room.shape and room.holds(g)), None)
+        gpu = ledger.device(key, _gpu_question(name, room, gpus), engine.place, hint) or None
     count = engine.count
     if count is None:
         count = int(float(ledger.assume(f"{name}: engines", 1, engine.place, "count", f"{name}.count")))
@@ -158,22 +242,30 @@ def _group(
     return {"count": count, "gpu": placeholder(gpu, key, "text"), "gpus": tp, "engine": dict(settings)}
 
 
+def _gpu_question(name: str, room: _Room, gpus: Sequence[str]) -> str:
+    """Return which GPU is asked for, and which of those among the servers have room for the engine."""
+    fits = [gpu for gpu in gpus if room.holds(gpu)]
+    there = f", which fit on {', '.join(fits) or 'none of the servers'}" if gpus else ""
+    needs = f": {room.needs}{there}" if room.needs else ""
+    return f"device of the GPUs of {name}{needs} (none: leave it out)"
+
+
 def _row(engine: FoundEngine, loads: Sequence[FoundLoad], ledger: Ledger) -> dict[str, Any]:
-    model = engine.model
+    model, of = engine.model, _called(engine)
     load = next((x for x in loads if x.service == model or like(x.service) == model), None)
     load = load or (loads[0] if len(loads) == 1 else None)
     llm: dict[str, Any] = {"model": model}
-    row: dict[str, Any] = {"name": model.removesuffix(".json"), "llm": llm}
+    row: dict[str, Any] = {"name": of.removesuffix(".json"), "llm": llm}
     if load is not None and load.trace:
         return row | {"llm": llm | {"trace": load.trace}}
-    llm["tokens"] = {key: _length(key, model, engine.place, load, ledger) for key in ("input", "output")}
+    llm["tokens"] = {key: _length(key, of, engine.place, load, ledger) for key in ("input", "output")}
     if load is not None and load.concurrency is not None:
         return row | {"concurrency": load.concurrency}
-    key = f"{model}.rate"
+    key = f"{of}.rate"
     if load is not None and load.rate is not None:
-        given = ledger.assume(f"{model}: traffic is as it was seen", load.rate, load.place, "rate", key)
+        given = ledger.assume(f"{of}: traffic is as it was seen", load.rate, load.place, "rate", key)
         return row | {"rate": placeholder(given, key, "rate")}
-    rate = ledger.number(key, f"requests to {model} (none: leave it out)", engine.place, "rate")
+    rate = ledger.number(key, f"requests to {of} (none: leave it out)", engine.place, "rate")
     return row | {"rate": placeholder(rate, key, "rate")}
 
 

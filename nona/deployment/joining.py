@@ -66,7 +66,7 @@ def join(
         pool = Pool(groups, row | stages, files[name], cost, alone) if _alone(graph) else None
         alone += pool is not None
         workload.append(row | _traffic(graph, found, pool, ledger) | _slo(graph, ledger) | stages)
-    engines = engine_parts(found, bool(kept), ledger)
+    engines = engine_parts(found, bool(kept), extra, ledger)
     groups = engines.groups_with(groups)
     workload += engines.rows
     cluster: dict[str, Any] = {"servers": groups}

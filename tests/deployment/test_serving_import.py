@@ -55,6 +55,47 @@ def test_an_engine_stands_on_the_nodes_that_were_found():
     assert asked(found) == {"llama-3.1-8b.input", "llama-3.1-8b.output", "llama-3.1-8b.rate"}
 
 
+def node(name, product, gpus=2):
+    labels = {"nvidia.com/gpu.product": product, "nvidia.com/gpu.count": str(gpus)}
+    status = {"allocatable": {"cpu": "16", "nvidia.com/gpu": str(gpus)}}
+    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
+
+
+def nodes(*products):
+    items = [node(f"n{i}", product) for i, product in enumerate(products)]
+    return file_of("nodes.json", json.dumps({"kind": "List", "items": items}).encode())
+
+
+BLOCKS = b"vllm serve meta-llama/Llama-3.1-8B-Instruct --num-gpu-blocks-override=%d"
+
+
+@pytest.mark.parametrize(
+    ("command", "products", "likely", "why"),
+    [(BLOCKS % 2000, ("Tesla-T4", "NVIDIA-L40S", "NVIDIA-H100-80GB-HBM3"), "l40s",
+      "16.1 GB of weights and 4.19 GB of cache, which fit on l40s, h100"),
+     (BLOCKS % 20000, ("Tesla-T4", "NVIDIA-L40S", "NVIDIA-H100-80GB-HBM3"), "h100",
+      "41.9 GB of cache, which fit on h100"),
+     (BLOCKS % 90000, ("Tesla-T4", "NVIDIA-L40S"), None, "which fit on none of the servers"),
+     (BLOCKS % 20000 + b" -tp 2", ("NVIDIA-L40S",), "l40s",
+      "8.03 GB of weights and 21 GB of cache, which fit on l40s"),
+     (b"vllm serve Qwen/Qwen3-0.6B", ("Tesla-T4",), "t4", "1.19 GB of weights and a cache, which fit on t4"),
+     (b"vllm serve acme/new-8b", ("Tesla-T4",), None, "device of the GPUs of new-8b (none: leave it out)")],
+)  # fmt: skip
+def test_the_likely_gpu_holds_weights_and_cache(command, products, likely, why):
+    found = import_files([file_of("a.sh", command + b"\nvllm serve Qwen/Qwen2.5-7B"), nodes(*products)])
+    question = next(f for f in found.facts.asked if f.key.endswith(".gpu"))
+    assert question.value == likely
+    assert why in question.what
+
+
+def test_an_engine_stays_off_servers_without_room():
+    found = import_files([file_of("a.sh", BLOCKS % 2000), nodes("Tesla-T4", "NVIDIA-L40S")])
+    engines = {group["gpu"]: "engine" in group for group in found.data["cluster"]["servers"]}
+    assert engines == {"t4": False, "l40s": True}
+    said = values(found.facts.not_used)["llama-3.1-8b: its engine on t4"]
+    assert said == "no room for 16.1 GB of weights and 4.19 GB of cache"
+
+
 def test_two_scrapes_are_a_load():
     read = values(imported("scrapes").facts.read)
     assert read["embed: rate"] == "40/s"  # 800 in 20 s
