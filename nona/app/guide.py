@@ -22,7 +22,7 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "executor": "runs one task, or one batch, at a time: a whole GPU, a MIG slice, or an MPS client",
         "batching": "an executor runs the equal tasks of several queries as one; b of them take s(b)",
         "link": "carries messages between servers; with network cards and racks, the core in the middle",
-        "JCT": "job completion time: completion minus arrival, seconds",
+        "JCT": "job completion time: the response time, from arrival to completion, in seconds",
         "SLO": "the time within which a query should complete, seconds",
         "SLO hit": "a JCT of at most the SLO; the rate counts every query of the measured window",
         "utilisation": "busy time divided by total time: how long an executor or link is occupied",

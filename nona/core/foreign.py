@@ -193,10 +193,7 @@ class CsvFile:
             )
 
     def _lines(self, cells: _Cells) -> Iterator[str]:
-        """Yield the lines, decoded one by one.
-
-        A record of too many cells is refused before it is taken apart.
-        """
+        """Yield decoded lines one by one; a record of too many cells is refused before it is split."""
         with io.TextIOWrapper(io.BytesIO(self.data), "utf-8-sig", newline="") as lines:
             for line in lines:
                 cells.count += line.count(cells.mark)

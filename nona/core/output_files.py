@@ -50,10 +50,7 @@ another.
 
 
 def _check(path: Path) -> None:
-    """Open the same file as :func:`_replaced`, and leave nothing behind.
-
-    A device or a pipe is not opened: a pipe without a reader yet would wait for one.
-    """
+    """Open the same file as :func:`_replaced` and leave nothing behind; never a device or a pipe."""
     if not path.parent.is_dir():
         raise ReportError(f"File {str(path)!r}: its folder does not exist; create it or choose another.")
     if path.is_dir():

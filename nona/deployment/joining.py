@@ -270,7 +270,7 @@ def _slo(graph: StageGraph, ledger: Ledger) -> dict[str, Any]:
     of = graph.rate_of or graph.name
     if ledger.dropped(f"{of}.slo"):
         return {}
-    slo = ledger.number(f"{of}.slo", f"longest completion time of {of} (none: no SLO)", graph.place, "time")
+    slo = ledger.number(f"{of}.slo", f"longest response time of {of} (none: no SLO)", graph.place, "time")
     return {"slo": placeholder(slo, f"{of}.slo", "time")}
 
 

@@ -161,10 +161,7 @@ def decompose(dag: Dag) -> Decomposition:
 
 
 def _interiors(dag: Dag, order: Sequence[int], cuts: Sequence[int]) -> list[list[int]]:
-    """Return, for each cut, the tasks between it and the next one.
-
-    A cut lies on all paths, so it is before or after any other task.
-    """
+    """Return, for each cut, the tasks between it and the next one; a cut lies on all paths."""
     number = {cut: k for k, cut in enumerate(cuts) if cut != VIRTUAL}
     last = [0] * len(dag)
     interiors: list[list[int]] = [[] for _ in cuts]

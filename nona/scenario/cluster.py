@@ -38,8 +38,9 @@ class ServerGroupSpec(ScenarioPart):
     )
     instances: InstancesSpec | None = field(
         None,
-        "Instances",
-        "Tasks that run at once on each GPU or slice without limits between them, as Triton's instances.",
+        "Concurrent tasks",
+        "Tasks that run at once on each GPU or slice without limits between them, as Triton runs its "
+        "instances.",
         none="one task at a time",
     )
     engine: EngineSpec | None = field(
@@ -67,7 +68,7 @@ class ServerGroupSpec(ScenarioPart):
         if self.mps and self.instances:
             raise PydanticCustomError(
                 "instances",
-                "mps gives each client a fixed part, instances share without limits; leave one of them out",
+                "mps gives each client a fixed part, concurrent tasks have none; leave one of them out",
             )
         return self
 

@@ -149,9 +149,7 @@ def _of_requests(statistic: str, time: str, what: str) -> Any:
 class TargetSpec(ScenarioPart):
     """Targets of one model: all must hold, and its SLO unless that is not asked."""
 
-    hit: Hit | None = field(
-        None, "Within the SLO", "Share of its jobs, or: not asked.", none="the share of all models"
-    )
+    hit: Hit | None = field(None, "Within the SLO", "Share of its jobs, or: not asked.", none="overall share")
     mean: PositiveSeconds | None = field(None, "Mean at most", "The mean time of its jobs.", none=NOT_ASKED)
     p50: PositiveSeconds | None = field(None, "p50 at most", "Half of its jobs take less.", none=NOT_ASKED)
     p95: PositiveSeconds | None = field(None, "p95 at most", "95 % of its jobs take less.", none=NOT_ASKED)

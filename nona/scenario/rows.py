@@ -259,7 +259,7 @@ class InstancesSpec(ScenarioPart):
 
     most: int = field(
         2,
-        "Instances",
+        "Concurrent tasks",
         "Tasks that run at once on each GPU or slice; more wait in one queue.",
         ge=1,
         le=MOST_INSTANCES,

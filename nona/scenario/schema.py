@@ -119,7 +119,7 @@ class WorkloadRow(ScenarioPart):
     slo: PositiveSeconds | None = field(
         None,
         "SLO",
-        "Longest completion time allowed, e.g. 40 ms. SLO hits count jobs within it.",
+        "Longest response time allowed, e.g. 40 ms. SLO hits count jobs within it.",
         none="none",
     )
     name: Name | None = field(
@@ -314,9 +314,9 @@ class Scenario(ScenarioPart):
         "formula is the paper's problem: mean waits, solved to a certified gap; where several answers are "
         "awaited together it is optimistic.",
         choices={
-            "mean-jct": "Mean completion time",
+            "mean-jct": "Mean response time",
             "slo": "Missed SLOs",
-            "formula": "Mean completion time, by formula alone",
+            "formula": "Mean response time, by formula alone",
         },
     )
     simulation: SimulationSpec = field(SimulationSpec(), "Simulation", "How much is simulated.")

@@ -72,8 +72,8 @@ def test_clicks_reach_the_scenario_illegal_ones_are_refused_and_an_empty_board_b
     at.run()
     assert sent(at, "instances")["instances"] == []
     assert len(sent(at, "instances")["empty"]) == 8
-    assert any("no instance yet" in e.value for e in at.error)
-    assert "no instance yet" in state.problem()
+    assert any("no slice yet" in e.value for e in at.error)
+    assert "no slice yet" in state.problem()
     edit_layout(state, 0, "a100-40gb", {"act": "add", "start": 0, "profile": "7g.40gb"})
     at.run()
     assert not at.error
@@ -83,9 +83,9 @@ def test_clicks_reach_the_scenario_illegal_ones_are_refused_and_an_empty_board_b
 def test_the_table_of_instances_is_the_cost_models(open_page):
     at = with_mig(open_page)
     named(at.selectbox, "MIG layout").select("4g.20gb + 3g.20gb").run()
-    frame = next(d.value for d in at.dataframe if "instance" in d.value)
+    frame = next(d.value for d in at.dataframe if "slice" in d.value)
     device = devices()["a100-40gb"]
-    assert list(frame["instance"]) == ["4g.20gb", "3g.20gb"]
+    assert list(frame["slice"]) == ["4g.20gb", "3g.20gb"]
     for row, profile in zip(frame.to_dict("records"), ("4g.20gb", "3g.20gb"), strict=True):
         made = make_executor_class(device, profile)
         assert row["compute"] == pytest.approx(made.compute_fraction)
@@ -138,7 +138,7 @@ def test_one_gpu_is_divided_and_the_others_stay_as_they_are(open_page):
     text = parted_file(state, 0, "a100-40gb")
     edit_layout(state, 0, "a100-40gb", {"act": "clear"}, 1)
     at.run()
-    assert any("no instance yet" in e.value for e in at.error)
+    assert any("no slice yet" in e.value for e in at.error)
     take_parted(state, 0, "a100-40gb", text.encode())
     at.run()
     assert not at.error

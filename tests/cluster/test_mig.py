@@ -204,7 +204,7 @@ def test_editing_reaches_exactly_the_legal_layouts(name):
 
 def test_removing_what_is_not_there_is_an_error():
     layout = mig.parse_layout("2g.10gb", A100)
-    assert "no instance starts at memory slice 1" in refusal(mig.remove_slice, layout, 1)
+    assert "no slice starts at memory slice 1" in refusal(mig.remove_slice, layout, 1)
     assert mig.remove_slice(layout, 0) == mig.empty_layout(A100)
     assert mig.parse_layout("1g.5gb@6, 3g.20gb", A100).slices[-1] == mig.Slice(6, "1g.5gb"), "a place is kept"
     assert "no such profile" in refusal(mig.add_slice, mig.empty_layout(A30), 0, "3g.20gb")

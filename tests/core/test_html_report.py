@@ -187,7 +187,7 @@ def test_the_finding_names_the_shortest_and_what_is_overloaded(data):
         s["state"] = "overloaded"
     none = Page(simulation_html(SimulationOutcome.from_json(changed)))
     assert none.wrong == []
-    assert "no mean completion time exists" in "".join(none.text)
+    assert "no mean response time exists" in "".join(none.text)
 
 
 def test_a_placement_has_its_lead_its_configurations_and_the_waits_of_its_links():

@@ -111,7 +111,7 @@ def test_one_html_file_has_the_queries_and_the_requests(tmp_path) -> None:
     assert main(["simulate", str(path), "--html", str(page)]) == 0
     text = page.read_text()
     titles = [
-        "Distribution of completion times",
+        "Distribution of response times",
         "Requests to language models",
         "Requests of answer",
         "Engines",

@@ -83,7 +83,7 @@ def story_view(story: LinkLoadExample) -> StoryView:
         longest_ms=max(first[name].jct_ms for name in STRATEGIES),
         most_ms=HIGHEST_MS,
         finding=finding(story.limit),
-        alt=f"Mean completion time over the load of the link. {finding(story.limit)}",
+        alt=f"Mean response time over the load of the link. {finding(story.limit)}",
     )
 
 

@@ -371,9 +371,6 @@ def _adding(send: Send, cookie: bytes | None) -> Send:
 
 
 def _without_cookie(scope: Scope) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a scope.
-
-    A cookie of ours that is no token is left out with the others of its line.
-    """
+    """Return the headers of a scope without the lines of cookies that hold ours."""
     own = cookie_name().encode() + b"="
     return [(k, v) for k, v in scope["headers"] if k.lower() != b"cookie" or own not in v]

@@ -185,10 +185,7 @@ def _paired(
     numbers: Callable[[Any], Iterable[_Headline]],
     size: Callable[[Any], Mapping[str, object]] = lambda result: {},
 ) -> Callable[[Sequence[Any]], ComparedResults]:
-    """Return the same, by replication where a result is of the first one's jobs.
-
-    ``size``: what that depends on.
-    """
+    """Compare ``numbers``, by replication where jobs and ``size`` are those of the first result."""
 
     def compare(results: Sequence[Any]) -> ComparedResults:
         scenarios, sizes = [scenario_of(r) for r in results], [size(r) for r in results]

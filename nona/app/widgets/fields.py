@@ -301,10 +301,7 @@ def summary_bar(
 
 
 def _style(key: str, hidden: bool) -> str:
-    """Return the line starts at the left.
-
-    Folded fields are drawn, but neither seen nor reached by keyboard.
-    """
+    """Return the style: lines start at the left; folded fields are neither seen nor reached by keyboard."""
     button = f".st-key-{key}-line button"
     line = f"{button}, {button} > * {{ justify-content: flex-start; text-align: left; width: 100% }}"
     line_in_row = f".st-key-{key}-row > :is(.st-key-{key}-line, :has(.st-key-{key}-line))"

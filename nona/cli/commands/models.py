@@ -53,32 +53,30 @@ class InspectOptions(ModelOptions):
     """``nona inspect``."""
 
     batches: tuple[int, ...] = option(
-        "also the times of batches of so many queries, as 1,2,4,8, each with the inputs of --batch",
+        "also print the times of batches of 1, 2, … queries: 1,2,4,8; each query has the inputs of --batch",
         sizes(1024),
         default=(),
         whole=True,
         metavar="SIZES",
     )
     tokens: int | None = option(
-        "of a language model: tokens of a request, prompt and answer; how many fit is said (default 2048)",
+        "language model: tokens of a request, prompt and answer; prints how many requests fit (default 2048)",
         WholeNumber(min=1, max=1_000_000),
         default=None,
     )
     requests: int | None = option(
-        "of a language model: so many at once; says which share of the memory they need",
+        "language model: requests at once; prints the share of the memory that they need",
         WholeNumber(min=1, max=1_000_000),
         default=None,
     )
-    tp: int = option(
-        "of a language model: GPUs that run one copy together", WholeNumber(min=1, max=64), default=1
-    )
+    tp: int = option("language model: GPUs that run one copy together", WholeNumber(min=1, max=64), default=1)
     share: float | None = option(
-        "of a language model: share of each GPU's memory that its engine takes (default 0.92)",
+        "language model: share of each GPU's memory that its engine takes (default 0.92)",
         ShareParameter(),
         default=None,
     )
     kv: KvPrecision = option(
-        "of a language model: width of keys and values, auto or fp8",
+        "language model: width of keys and values, auto or fp8",
         click.Choice(("auto", "fp8")),
         default="auto",
     )

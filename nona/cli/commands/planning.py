@@ -97,7 +97,7 @@ class CapacityOptions:
         "scheduler to size for (default nona); repeat for several", known.SCHEDULER, metavar="S"
     )
     objective: str | None = setting("objective", known.OBJECTIVE)
-    simulate: bool = option("as always: every number of servers is simulated")
+    simulate: bool = option("no effect any more: every number of servers is simulated")
     workers: int = WORKERS
     json: bool = JSON
 

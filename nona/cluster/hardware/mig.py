@@ -532,7 +532,7 @@ def remove_slice(layout: MigLayout, start: int) -> MigLayout:
     kept = tuple(s for s in layout.slices if s.start != start)
     if len(kept) == len(layout.slices):
         raise HardwareError(
-            f"MIG layout {placed_text(layout)!r}: no instance starts at memory slice {start}; "
+            f"MIG layout {placed_text(layout)!r}: no slice starts at memory slice {start}; "
             "choose one that does."
         )
     return MigLayout(layout.board, kept)

@@ -96,7 +96,7 @@ def read_mig_parted(data: bytes | str, board_name: str, gpus: int = 1) -> MigPar
     if not layouts:
         reason = next(
             iter(left_out.values()),
-            "no configuration enables MIG with an instance; add a profile under mig-devices.",
+            "no configuration enables MIG with a slice; add a profile under mig-devices.",
         )
         raise HardwareError(f"mig-parted file: {reason}")
     return MigPartedLayouts(layouts, left_out)
@@ -140,7 +140,7 @@ def write_mig_parted(configs: Mapping[str, Sequence[MigLayout | None]]) -> str:
             entry["mig-enabled"] = layout is not None
             if layout is not None:
                 if not layout.slices:
-                    raise HardwareError(f"mig-parted file: the layout {name!r} has no instance; add one.")
+                    raise HardwareError(f"mig-parted file: the layout {name!r} has no slice; add one.")
                 counts = Counter(s.profile for s in layout.slices)
                 entry["mig-devices"] = dict(sorted(counts.items()))
             entries.append(entry)
@@ -247,7 +247,7 @@ def _slices(where: str, entry: Mapping[object, object]) -> str | None:
     if not enabled:
         return None
     if not isinstance(devices, Mapping):
-        raise HardwareError(f"{where}: mig-devices must map profiles to counts; write {{}} for no instance.")
+        raise HardwareError(f"{where}: mig-devices must map profiles to counts; write {{}} for no slice.")
     names: list[str] = []
     for profile, count in devices.items():
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_SLICES:
@@ -261,15 +261,12 @@ def _slices(where: str, entry: Mapping[object, object]) -> str | None:
             )
         names += [_short(profile, 200)] * count
         if len(names) > MOST_SLICES:
-            raise HardwareError(f"{where}: more than {MOST_SLICES} instances; no board holds them.")
+            raise HardwareError(f"{where}: more than {MOST_SLICES} slices; no board holds them.")
     return ", ".join(names)
 
 
 def _other_devices(entry: Mapping[object, object], board_name: str) -> str:
-    """Return the PCI ids of an entry if they are known to be other boards'.
-
-    Unknown ids may be this board's.
-    """
+    """Return the PCI ids of an entry that are known to be other boards'."""
     wanted = entry.get("device-filter", [])
     ids = {_short(i, 20).lower() for i in (wanted if isinstance(wanted, list) else [wanted])}
     boards = {

@@ -549,10 +549,7 @@ def _cases(
 
 
 def _engines_tried(scenario: Scenario, spec: PlanSpec) -> Mapping[str, tuple[ServerGroupSpec, ...]]:
-    """Return settings in words → servers with such engines, one of each role.
-
-    Without settings the cluster's.
-    """
+    """Return settings in words → servers with such engines, one of each role; by default the cluster's."""
     groups = scenario.cluster.engine_groups
     first = groups[0]
     model = first.engine.model if first.engine else None

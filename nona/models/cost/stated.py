@@ -287,10 +287,7 @@ def _elsewhere(
 
 
 def _class(name: str, own: Mapping[str, Device] | None, place: str) -> ExecutorClass:
-    """Return the class that a time is given for.
-
-    An unknown one is refused, with those that are most like it.
-    """
+    """Return the class that a time is given for; refuse an unknown one, with those most like it."""
     try:
         return executor_class(name, own)
     except HardwareError as error:

@@ -61,10 +61,7 @@ class ExecutorLoads:
         return np.asarray(self.allowed.any(axis=0), dtype=bool)
 
     def _program(self, cost: Floats, peak: float | None) -> Floats | None:
-        """Return the program over the allowed shares.
-
-        Without a ``peak``, over that as well, at a price of 1.
-        """
+        """Return the program over the allowed shares, and over the ``peak`` if it has no value (price 1)."""
         rows, columns = np.nonzero(self.allowed)
         n, (queries, classes) = len(rows), self.allowed.shape
         free = int(peak is None)

@@ -290,7 +290,7 @@ def _large_candidates(shape: SubgraphShape, link: PlacementLink, slots: int) -> 
         link,
         exhaustive=False,
         note=f"interior of {shape.m} tasks in {len(parts)} component{'s' if len(parts) > 1 else ''}: "
-        f"{what}list schedules and local search ({len(considered)} configurations), not all",
+        f"{len(considered)} configurations from {what}list schedules and local search",
     )
 
 

@@ -152,7 +152,7 @@ SPEED = "Over that of the whole device, for"
 INSTANCES = Table[PlacedInstance](
     "",
     (
-        Column("instance", lambda i: i.profile, decides=True),
+        Column("slice", lambda i: i.profile, decides=True),
         Column("memory slices", lambda i: i.memory_slices),
         Column("memory", lambda i: i.memory_bytes, SIZE, decides=True),
         Column("SMs", lambda i: f"{i.sms} of {i.sms_of}"),

@@ -98,9 +98,9 @@ def headline(
     over = [n for n, s in schedulers.items() if s.overloaded]
     if best is None:
         reason = (
-            f"{join_words(over)} {verb(over)} overloaded: no mean completion time exists."
+            f"{join_words(over)} {verb(over)} overloaded: no mean response time exists."
             if over
-            else "No job was completed: there is no mean completion time."
+            else "No job was completed: there is no mean response time."
         )
         return Finding(reason)
     level = not_told_apart_from(best, differences)

@@ -85,7 +85,7 @@ def placement_section(
         table(placement_tables.comparison(beside), "The placement against local and spread")
         if beside
         else None,
-        table(placement_tables.times(report), "Simulated completion times of each model, 95 % intervals"),
+        table(placement_tables.times(report), "Simulated response times of each model, 95 % intervals"),
         *_layouts(report),
         paragraph(report.warning or "", "quiet"),
         *_links(p.links),
@@ -196,7 +196,7 @@ MOST_CHARTS = 8
 def _results_section(data: SimulationOutcome) -> ReportPart | None:
     schedulers = data.report.schedulers
     reasons = [f"{n}: {s.state_reason}" for n, s in schedulers.items() if s.state_reason]
-    alt = "Mean completion time of each scheduler with its interval"
+    alt = "Mean response time of each scheduler with its interval"
     picture = dots_figure(jct_dots(schedulers), "mean JCT, ms")
     return section(
         "Results",
@@ -206,7 +206,7 @@ def _results_section(data: SimulationOutcome) -> ReportPart | None:
         ),
         bullets(reasons, "bad"),
         bullets(tables.withheld_lines(schedulers)),
-        chart("Mean completion time", picture, alt, "Whiskers: 95 % confidence interval."),
+        chart("Mean response time", picture, alt, "Whiskers: 95 % confidence interval."),
     )
 
 
@@ -215,7 +215,7 @@ def _difference_section(data: SimulationOutcome) -> ReportPart | None:
         return None
     baseline = next(iter(data.differences))
     rows = tables.DIFFERENCES.fill(data.differences[baseline])
-    note = "Pairing saves: how many times as many unpaired replications would give the same interval."
+    note = "“Pairing saves” says how many times as many unpaired replications the same interval would need."
     return section(
         "Paired differences",
         table(rows, f"Each scheduler minus {baseline}, on the same jobs, 95 % intervals"),
@@ -232,13 +232,13 @@ def _distribution_section(data: SimulationOutcome) -> ReportPart | None:
         if len(models) > len(shown)
         else ""
     )
-    return section("Distribution of completion times", *charts, paragraph(rest, "quiet"))
+    return section("Distribution of response times", *charts, paragraph(rest, "quiet"))
 
 
 def _distribution(data: SimulationOutcome, model: str) -> ReportPart | None:
     states = {name: s.state for name, s in data.report.schedulers.items()}
     figure, slo_s = ecdf_figure(data.ecdf, model, data.slo_s, states), data.slo_s[model]
-    alt = f"Distribution of the completion times of {model} jobs, one curve per scheduler"
+    alt = f"Distribution of the response times of {model} jobs, one curve per scheduler"
     note = f"Dashed: the SLO, {format_time(slo_s)}." if slo_s else ""
     return chart(model, figure, alt, note)
 
@@ -261,7 +261,7 @@ def _warmup_section(data: SimulationOutcome) -> ReportPart | None:
         sentences.insert(0, f"{jobs:,} jobs were discarded at the start of every run (rule: {rule}).")
     picture = None
     if series:
-        alt = "Moving average of the completion time from the start of the pilot runs"
+        alt = "Moving average of the response time from the start of the pilot runs"
         picture = chart("Start-up of the pilot runs", warmup_figure(series), alt)
     return section("Warm-up and precision", bullets(sentences), picture)
 
@@ -293,9 +293,9 @@ def _hits_by_model(schedulers: Schedulers) -> FilledTable:
 
 def _parts_section(data: SimulationOutcome) -> ReportPart | None:
     schedulers = data.report.schedulers
-    alt = "Mean completion time of each scheduler by parts"
+    alt = "Mean response time of each scheduler by parts"
     return section(
-        "Parts of the completion time",
+        "Parts of the response time",
         chart("Parts of the mean JCT", parts_figure(schedulers), alt),
         table(
             tables.figures(schedulers).select("scheduler", *tables.PARTS),

@@ -181,11 +181,11 @@ def slo_text(bounds: Mapping[str, float], total_s: float, critical_s: float, var
 
     >>> [slo_text({"SLO": s}, 0.022, 0.014, False)[0] for s in (0.01, 0.02)]
     ['never', 'split']
-    >>> slo_text({"SLO": 0.05, "p95": 0.03}, 0.022, 0.014, False)[1].partition(": ")[2]
-    'the p95 of 30 ms leaves 8 ms for waits on one server.'
+    >>> slo_text({"SLO": 0.05, "p95": 0.03}, 0.022, 0.014, False)[1].partition(". ")[2]
+    'The p95 of 30 ms leaves 8 ms for waits on one server.'
     """
     alone, chain = format_time(total_s), format_time(critical_s)
-    possible = f"An idle executor takes {alone}; no placement takes less than {chain}"
+    possible = f"A query takes {alone} on one idle GPU or slice, and at least {chain} in any placement"
     if not bounds:
         return "ok", f"{possible}. No SLO and no target is set."
     name, bound_s = min(bounds.items(), key=lambda pair: pair[1])
@@ -193,14 +193,14 @@ def slo_text(bounds: Mapping[str, float], total_s: float, critical_s: float, var
     if bound_s < critical_s:
         word = "rarely" if varies else "never"
         return "never", (
-            f"The {bound} can {word} be met: the longest chain alone takes {chain} on an idle executor. "
+            f"The {bound} can {word} be met: the longest chain alone takes {chain} on an idle GPU or slice. "
             f"Raise the {name}, or choose a faster GPU or a smaller model."
         )
     if bound_s < total_s:
         return "split", (
-            f"{possible}: one server alone misses the {bound}; only a query that is split can meet it."
+            f"{possible}. One server alone misses the {bound}; only a query that is split can meet it."
         )
-    return "ok", f"{possible}: the {bound} leaves {format_time(bound_s - total_s)} for waits on one server."
+    return "ok", f"{possible}. The {bound} leaves {format_time(bound_s - total_s)} for waits on one server."
 
 
 BINS, GAP_BINS, LARGEST_GAP = 60, 32, 4.0

@@ -391,10 +391,7 @@ def _add_values(heat: Heat, rows: _Rows, measure: Measure) -> None:
 
 
 def _add_target_line(chart: go.Figure, rows: _Rows, target: float) -> None:
-    """Draw the border between the cells that keep the target and those that miss it.
-
-    Dark on light, so that it is seen on every colour; nothing where all cells are on one side.
-    """
+    """Draw the border, dark on light, between the cells that keep the target and those that miss it."""
     x, y = _border(
         [[None if c is None or c.point.kept is None else c.point.kept >= target for c in row] for row in rows]
     )

@@ -59,10 +59,7 @@ def cells(grid: SweepGrid, measure: Measure, scheduler: str = "") -> Cells:
 
 
 def _level(best: GridCell, here: Sequence[GridCell], measure: Measure) -> tuple[str, ...]:
-    """Return the steady schedulers that do not differ clearly from the best.
-
-    The comparison is of means by replication, or of SLO hits.
-    """
+    """Return the steady schedulers that do not differ clearly from the best, by means or by SLO hits."""
     steady = [c for c in here if c.point.steady]
     if best not in steady:
         return ()

@@ -353,10 +353,7 @@ def _edges(steady: Mapping[float, bool]) -> tuple[SweptEdge, ...]:
 
 
 def _warmup(scenario: Scenario) -> int | None:
-    """Return the scenario's own number of jobs.
-
-    A warm-up that would be looked for is the automatic one here.
-    """
+    """Return the scenario's number of warm-up jobs; in place of a search, the automatic one."""
     return scenario.simulation.warmup if isinstance(scenario.simulation.warmup, int) else None
 
 

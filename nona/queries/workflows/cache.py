@@ -119,10 +119,7 @@ def _given(model: str, scenario: Scenario) -> object:
 
 
 def _content(model: str, scenario: Scenario, sources: Sources) -> str:
-    """Return a digest of a model's source.
-
-    A sample is known by its name, as its file ships with the program.
-    """
+    """Return a digest of a model's source; of a sample, its name, as its file ships with the program."""
     if model in scenario.models:
         return _digest("inline", scenario.models[model])
     return "sample" if sources.is_sample(model) else _file(model, sources)

@@ -204,10 +204,7 @@ class _Search:
         return Candidate("formula", self._formula.queries, self._formula.class_shares)
 
     def _others(self, group: EqualSubgraphs, best: Candidate) -> list[Candidate]:
-        """Return the best candidate with another configuration of ``group``.
-
-        Many are ordered by the formula.
-        """
+        """Return the best candidate with another configuration of ``group``; many go by the formula."""
         rows = choices(self.system, group, best.queries)
         some = rows[:: -(-len(rows) // MOST_PREDICTED)]  # evenly, of the moves of a wide interior
         tried = [Candidate("move", group.placed(best.queries, row), best.shares) for row in some]

@@ -162,10 +162,7 @@ def picks_in_vain(schedulers: Sequence[str]) -> str:
 def _check_measured(
     measured: MeasuredTable, scenario: Scenario, models: Sequence[PreparedModel], cluster: Cluster
 ) -> None:
-    """Refuse a table of which a row seems to be meant for this scenario and matches nothing in it.
-
-    Rows of other models and of devices that the cluster does not have are for other scenarios.
-    """
+    """Refuse a table with rows that seem meant for this scenario and match nothing in it."""
     names = {m.costed[0].graph.name for m in models}
     all_devices, classes = {**devices(), **cluster.devices}, sorted(cluster.classes)
     here = {name.partition("/")[0] for name in classes}

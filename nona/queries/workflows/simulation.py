@@ -71,10 +71,7 @@ class Runner:
 def _scaled_progress(
     report: OnReplicationProgress | None, begin: float, end: float, first: int = 0
 ) -> OnReplicationProgress | None:
-    """Return a function that reports shares of work from ``begin`` to ``end``.
-
-    Replications count from ``first``.
-    """
+    """Return a function that reports work from ``begin`` to ``end``; replications count from ``first``."""
     if report is None:
         return None
     share = end - begin
@@ -84,11 +81,7 @@ def _scaled_progress(
 
 
 def _find_warmup(runner: Runner, spec: SimulationSpec, options: RunOptions) -> Warmup:
-    """Return the warm-up of the scenario: a number, the automatic one, or MSER-5 on pilot runs.
-
-    The pilot runs measure everything from the first job on, and are as long as a run with the
-    automatic warm-up.
-    """
+    """Return the warm-up of the scenario: a number, the automatic one, or MSER-5 on whole pilot runs."""
     otherwise = auto_warmup(spec.jobs)
     if spec.warmup != "mser" or not runner.chosen:
         fixed = isinstance(spec.warmup, int)

@@ -232,10 +232,7 @@ def _rebuilt(
     numbers: Sequence[tuple[int, ...]],
     instances: Places,
 ) -> Scenario:
-    """Return the scenario with other server groups, and with these instances of the row's stages.
-
-    ``numbers``: of each group of the scenario, the numbers of the groups that take its place.
-    """
+    """Return the scenario with other server groups (``numbers``: old → new) and these instances of stages."""
     rows = []
     for number, of in enumerate(scenario.workload):
         stages = {name: _moved(spec, numbers) for name, spec in of.stages.items()}

@@ -126,12 +126,12 @@ def test_a_model_without_weights_is_in_the_row_of_the_executors_that_run_it():
 
 
 def test_one_class_is_told_alone_several_by_the_busiest_and_needs_no_shares():
-    told = "All executors are of one class: load 50.0 %, a visit waits 1 ms"
+    told = "All executors are of one class: load 50.0 %, mean wait 1 ms"
     assert words_of.servers_finding(report()) == told
     busy = results.PredictedClass(executor_class="l4", executors=1, utilization=0.75, wait_s=0.004)
     several = report(predicted=but(MIX, classes=(*MIX.classes, busy)))
     assert words_of.servers_finding(several) == (
-        "l4 has the highest load of 2 executor classes, 75.0 %; a visit waits 1 ms to 4 ms by class"
+        "l4 has the highest load of 2 executor classes, 75.0 %; mean waits are 1 ms to 4 ms by class"
     )
     study = prepare(changed())
     told = placement_report(study.system, place(study))

@@ -123,7 +123,7 @@ class View {
       b.onclick = () => this.choose(item);
     } else {
       b.setAttribute("aria-label", `${where}, stranded: nothing can use it in this layout.`);
-      b.title = "Stranded: no instance can use it in this layout";
+      b.title = "Stranded: no slice can use it in this layout";
       b.onclick = () => this.choose(item);
     }
     b.onfocus = () => {
@@ -156,8 +156,8 @@ class View {
         "alone",
         this.panel,
         nothing
-          ? "No instance yet: choose a slice with + to place one."
-          : "Choose a slice with + to place an instance; choose an instance to remove it.",
+          ? "No slice yet: choose a memory slice with + to place one."
+          : "Choose a memory slice with + to place a slice; choose a slice to remove it.",
       );
       return;
     }

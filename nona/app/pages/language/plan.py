@@ -44,7 +44,7 @@ def _fields(state: AppState) -> None:
         return
     for label in state.scenario.language_labels:
         with st.expander(f"Further targets of {plain(label)}", icon=":material/target:"):
-            st.caption("All targets must hold, and the SLO unless *Within the SLO* is set to: not asked.")
+            st.caption("All targets must hold. The SLO counts too, unless *Within the SLO* is “not asked”.")
             path = ("plan", "targets", label)
             with st.grid(3, min_column_width=140):
                 for key in TargetSpec.model_fields:

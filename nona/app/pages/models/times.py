@@ -72,10 +72,7 @@ def _in_cluster(state: AppState) -> tuple[str, ...]:
 
 
 def _device(state: AppState) -> str:
-    """Return the chosen device.
-
-    The cluster's first one where none was, or where it left the cluster since.
-    """
+    """Return the chosen device; the cluster's first where none was chosen or the choice left the cluster."""
     names, here, chosen = device_names(state.scenario), _in_cluster(state), state.choices.get(DeviceChoice)
     has_left = chosen.name in chosen.among and chosen.name not in here
     kept = here[0] if has_left or not chosen.name else chosen.name

@@ -226,7 +226,7 @@ def _targets(report: PlanReport, most: int = 5) -> str:
 def _choice(report: PlanReport, key: str) -> None:
     if not any(o.shares for o in report.options):
         return
-    hint = "Error budget: late jobs of the tightest target over those that it allows; above 1: missed."
+    hint = "Late jobs divided by the late jobs that the tightest target allows. Above 1 the target is missed."
     measure = one_of("Show", MEASURES, "plan-measure", hint)
     of = "Cost per hour" if report.group is None else "Servers"
     alt = f"{of} of every simulated option against its {measure}. {plan.plan_finding(report).lead}"

@@ -96,7 +96,7 @@ def _steps(steps: Sequence[SearchStep], key: str) -> None:
 def _times_section(report: PlacementReport) -> None:
     st.subheader("How long a job takes")
     st.markdown(f"**{plain(text.times_finding(report.simulated))}.**")
-    table(tables.times(report), "times", "Simulated completion times of each model")
+    table(tables.times(report), "times", "Simulated response times of each model")
     st.caption(
         f"{report.simulated.jobs:,} simulated jobs, with random numbers that the search did not use. Run the "
         "simulation for narrower intervals and other schedulers."
@@ -333,6 +333,7 @@ def engines_section(state: AppState) -> None:
     if errors:
         worst = share_text(max(errors.values()))
         st.caption(
-            f"Step times are off by up to {worst}; lines by the same at low rates, by more at high rates."
+            f"Step times may be off by up to {worst}. Lines are off by as much at low rates, and more at "
+            "high rates."
         )
     table(SIZES.fill(curves), "engine-sizes-table", "Each size of engines: its fastest token, what it serves")

@@ -68,7 +68,7 @@ class Metric:
 def _facts(data: placement.PlacementOutcome) -> list[Metric]:
     p, simulated = data.nona.predicted, data.nona.simulated
     known = p.jct_s is not None
-    wait = f"by formula a visit waits {time_text(p.server_wait_s)}" if known else "in full batches"
+    wait = f"mean wait by formula {time_text(p.server_wait_s)}" if known else "in full batches"
     return [
         Metric(
             "Candidates",
@@ -88,7 +88,7 @@ def _facts(data: placement.PlacementOutcome) -> list[Metric]:
         Metric(
             "Link busy",
             percent_text(p.network_utilization),
-            f"by formula a message waits {time_text(p.network_wait_s)}",
+            f"mean wait by formula {time_text(p.network_wait_s)}",
             "Background included.",
         ),
     ]

@@ -154,7 +154,7 @@ def _expert_table(state: AppState) -> None:
     wrong = bool(unknown) or any(path[0] == "expert" for path in state.drafts)
     with st.expander("What the expert does with each model", icon=":material/tune:", expanded=wrong):
         st.caption(
-            "automatic: the preset with the least predicted completion time at an idle network. Own parts: "
+            "automatic: the preset that is fastest on an idle network. Own parts: "
             "one line per part, with tasks separated by commas; each part gets its own server, all other "
             "tasks stay on the first."
         )
@@ -228,10 +228,7 @@ def pick_schedulers(state: AppState) -> None:
 
 
 def _shown(state: AppState) -> KeptRun | None:
-    """Show the run on the page, with a note where it is not of the scenario as it is.
-
-    Folded if of another.
-    """
+    """Show the run on the page: noted where the scenario has changed, folded if of another scenario."""
     run, job = shown_run(state), current_job(state, "simulate")
     if run is None or not state.is_stale("simulate") or (job is not None and job.unfinished):
         return run

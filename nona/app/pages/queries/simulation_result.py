@@ -136,8 +136,8 @@ def _differences_panel(differences: Differences) -> None:
     alt = f"Paired differences from {baseline}"
     table(tables.DIFFERENCES.fill(rows), "differences", alt, f"differences_from_{baseline}")
     st.caption(
-        "Each at 95 %, paired by replication (by job if there is only one). Pairing saves: how many times as "
-        "many unpaired replications would give the same interval."
+        "Intervals at 95 %, paired by replication (by job if there is only one). *Pairing saves* says how "
+        "many times as many unpaired replications the same interval would need."
     )
 
 

@@ -95,7 +95,8 @@ def _consequences(state: AppState, prepared: PreparedLanguage, number: int) -> N
             st.markdown(f"**{plain(_fits(prepared, number))}**")
             st.caption(plain(_steps_text(facts)))
             st.caption(
-                f"{engine.blocks:,} blocks, {engine.budget:,} tokens a step, {engine.sequences:,} requests."
+                f"KV cache: {engine.blocks:,} blocks. A step: at most {engine.budget:,} tokens of "
+                f"{engine.sequences:,} requests."
             )
     _share_asked(state, prepared, number)
     for line in facts.warnings:
@@ -107,11 +108,11 @@ def _share_asked(state: AppState, prepared: PreparedLanguage, number: int) -> No
     facts, (first, *_) = prepared.facts[number], [*_tokens_of(prepared, number).values(), 2048]
     key, place = f"{state.revision}-{facts.group}", ("cluster", "servers", facts.group, "engine")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        hint = "So many users have one request each in the cache at the same time."
+        hint = "Requests in the KV cache at the same time, one for each user."
         requests = st.number_input(
             "Requests at once", 1, 100_000, 20, key=f"held-{key}", width=150, help=hint
         )
-        hint = "Of each of these requests, prompt and answer together."
+        hint = "Tokens of each request, prompt and answer together."
         tokens = st.number_input(
             "Tokens of each", 1, 1_000_000, first, key=f"long-{key}", width=150, help=hint
         )
@@ -134,7 +135,8 @@ def _fits(prepared: PreparedLanguage, number: int) -> str:
     ]
     given = prepared.scenario.cluster.servers[prepared.facts[number].group].engine
     by = "" if given is None or given.blocks == "auto" else f", by the {blocks:,} blocks given"
-    return f"Its cache holds at once {' or '.join(counts)}{by}." if counts else "No row uses its model."
+    held = f"The KV cache holds {' or '.join(counts)} at once{by}."
+    return held if counts else "No row uses the engine's model."
 
 
 def _tokens_of(prepared: PreparedLanguage, number: int) -> dict[str, int]:
@@ -300,7 +302,7 @@ def _lengths(state: AppState, index: int) -> None:
             path = (*place, "tokens", side)
             title = words(path).title
             if getattr(row.llm.tokens, side).values:
-                st.caption(f"{title}: one of the values that the file has.")
+                st.caption(f"{title}: drawn from the list in the scenario file.")
                 continue
             field(state, (*path, "mean"), title)
             field(state, (*path, "cv"), f"{title}, CV")

@@ -168,7 +168,7 @@ def _mig_view(key: str, layout: MigLayout, name: str, on_edit: Callable[[object]
     _component(key=key, data=board_view(layout, name).sent, on_edit_change=changed)
 
 
-EMPTY = "the layout has no instance yet, and a sliced GPU needs one; place one, or share it another way."
+EMPTY = "the layout has no slice yet, and a sliced GPU needs one; place one, or share it another way."
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,13 +282,13 @@ def mig_editor(state: AppState, group: int, board: str) -> None:
     if len(set(texts := _shown_texts(state, group))) > 1:
         st.caption(f"GPUs of each server: {layout_words(' | '.join(texts))}.")
     lost = layout.stranded_compute if layout.slices else 0
-    st.caption(f"Stranded, as no instance fits there: {stranded_text(lost, stranded_cells(layout))}.")
+    st.caption(f"Stranded, as no slice fits there: {stranded_text(lost, stranded_cells(layout))}.")
     if unseen := assumed(board):
         st.caption(f"Assumed, not confirmed by NVIDIA's own output: {unseen}.")
     if note := state.choices.complaints.get(f"mig-note-{group}"):
         st.error(plain(note), icon=":material/error:")
     if layout.slices:
-        with st.expander("What each instance is"):
+        with st.expander("What each slice is"):
             _instances(state, group, layout)
 
 
@@ -319,7 +319,7 @@ def _preset(state: AppState, group: int, board: str, gpu: int | None) -> None:
         "MIG layout of each GPU" if gpu is None else f"MIG layout of GPU {gpu}",
         list(presets),
         **acting(key, lambda name: _set_texts(state, group, gpu, presets[name])),
-        help="Start from a full layout, where no further standard instance fits. Change it below by mouse or "
+        help="Start from a full layout, where no further standard slice fits. Change it below by mouse or "
         "keyboard.",
     )
     if (draft := state.drafts.get(_mig_path(group))) is not None:
@@ -328,7 +328,7 @@ def _preset(state: AppState, group: int, board: str, gpu: int | None) -> None:
 
 def layout_name(text: str) -> str:
     """Return the words of a layout, also of an empty one."""
-    return layout_words(text) if text else "No instance"
+    return layout_words(text) if text else "No slice"
 
 
 def _preset_key(state: AppState, group: int, gpu: int | None) -> str:
@@ -350,7 +350,7 @@ def _instances(state: AppState, group: int, layout: MigLayout) -> None:
     except NonaError as error:
         show_error(error)
         return
-    alt = "Instances of the layout with memory, compute and speed"
+    alt = "Slices of the layout with memory, compute and speed"
     table(instances(laid, speeds), f"instances-{group}", alt)
     st.caption(
         f"Speeds are modelled, not measured ({origin}); short kernels leave a large slice idle, so a small "
@@ -374,8 +374,8 @@ def _speeds(state: AppState, whole: str, executors: Sequence[str]) -> tuple[dict
 def _file(state: AppState, group: int, board: str) -> None:
     with st.popover("mig-parted file", icon=":material/description:", width="stretch"):
         st.caption(
-            "The YAML that NVIDIA's mig-parted applies to a machine: how many instances of each profile, by "
-            "the number of the GPU."
+            "The YAML that NVIDIA's mig-parted applies to a machine: how many slices of each profile each "
+            "GPU has."
         )
         text = partial(parted_file, state, group, board)
         download_button("Download these layouts", f"parted-{group}", text, "mig-parted.yaml")
@@ -387,7 +387,7 @@ def _file(state: AppState, group: int, board: str) -> None:
             ),
             max_upload_size=1,
             help="Uses the first configuration that fits these GPUs. The file states no positions, so the "
-            "editor places the instances.",
+            "editor places the slices.",
         )
         _taken(state, group, board)
 

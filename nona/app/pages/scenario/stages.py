@@ -30,8 +30,8 @@ def stages_fold(state: AppState, index: int) -> None:
     title = f"Stages of {plain(state.scenario.labels[index])}"
     with st.expander(title, icon=":material/account_tree:" if row.stages else None):
         st.caption(
-            "A stage with instances of its own has one queue on each server, from which they take tasks. "
-            "Instances on one GPU run at once and slow one another. With stages the model is not contracted."
+            "The instances of a stage take tasks from one queue on each server. Instances on one GPU run at "
+            "once and slow one another. With stages the model is not contracted."
         )
         for name in shown:
             _stage(state, index, name)
@@ -42,18 +42,21 @@ def _stage(state: AppState, index: int, name: str) -> None:
     spec = state.scenario.workload[index].stages.get(name)
     now = EXECUTORS if spec is None else HOST if spec.cpu is not None else INSTANCES
     place = ("workload", index, "stages", name)
-    with st.grid(4, min_column_width=130, vertical_alignment="bottom"):
+    left, right = st.columns([1, 3], vertical_alignment="top")
+    with left:
         key = f"stage-{state.revision}-{index}-{name}"
         hint = "Where this task runs."
         selector(
             plain(name), [EXECUTORS, INSTANCES, HOST], now, key, partial(_move, state, index, name), hint
         )
+    with right:
         if spec is not None and spec.cpu is not None:
-            field(state, (*place, "cpu"))
+            with st.grid(3, min_column_width=90):
+                field(state, (*place, "cpu"))
         for number in range(len(spec.instances) if spec else 0):
-            field(state, (*place, "instances", number, "group"))
-            field(state, (*place, "instances", number, "count"))
-            field(state, (*place, "instances", number, "gpus"))
+            with st.grid(3, min_column_width=90):
+                for key in ("group", "count", "gpus"):
+                    field(state, (*place, "instances", number, key))
 
 
 def _move(state: AppState, index: int, name: str, where: str) -> None:

@@ -297,8 +297,9 @@ def _row_pictures(state: AppState, index: int, load: OfferedLoad | None, queries
     if row.concurrency is not None:
         most = format_number(workload_facts.rate_of(state, index), 4)
         st.caption(
-            f"{row.concurrency:,} users send at most {most}/s: each alone, or 80 % of what executors carry. "
-            "This estimate stands for their rate in the loads on this page; a simulation shows the true rate."
+            f"{row.concurrency:,} users send at most about {most}/s. The estimate is the smaller of two "
+            "rates: all users without waiting, and 80 % of what the GPUs or slices can do. Loads on this "
+            "page use it; a simulation shows the true rate."
         )
     kind, text = slo_text(state.scenario.bounds_of(index), cost.total_s, cost.critical_s, row.service_scv > 0)
     if kind in _SHOW:
@@ -330,7 +331,7 @@ def _process(state: AppState, index: int) -> None:
     drawn = words((*path, "process")).choices
     del drawn["trace"]
     traces = dict.fromkeys([*_traces(state), *([now] if now else [])])
-    choices = drawn | {USERS: "Closed loop (users)"}
+    choices = drawn | {USERS: "Users (closed loop)"}
     choices |= {"trace" if name == now else name: f"Trace {name}" for name in traces}
     closed = state.scenario.workload[index].concurrency is not None
 
@@ -382,7 +383,7 @@ def _target_fields(state: AppState, label: str) -> None:
         for key in ("hit", "mean", *(f"p{percent}" for percent in PERCENTS)):
             entry_field(state, path, key, part="plan")
     st.caption(
-        "p95 at most 50 ms: 95 % of its jobs are complete within 50 ms. All targets must hold, and the SLO "
-        "unless *Within the SLO* is set to: not asked."
+        "p95 at most 50 ms: 95 % of its jobs are complete within 50 ms. All targets must hold. The SLO "
+        "counts too, unless *Within the SLO* is “not asked”."
     )
     field_error(state, path)

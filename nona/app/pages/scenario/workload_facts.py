@@ -303,8 +303,8 @@ def filled(spec: BatchingSpec, cost: RowCost) -> Floats:
 
 
 WIDTH, HEIGHT = 240, 54
-DRAWN = "From the scenario's seed, as the first run simulates them."
-REPLAYED = "From the trace, as the first run replays it."
+DRAWN = "The first run simulates these arrivals."
+REPLAYED = "The first run replays these arrivals of the trace."
 
 
 def shares_picture(rate_share: float, load_share: float | None, number: int) -> Node:

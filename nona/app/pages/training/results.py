@@ -154,10 +154,7 @@ def _rounds_tab(state: AppState, data: training.TrainingOutcome) -> None:
 
 
 def _ranges(data: training.TrainingOutcome) -> list[str]:
-    """All types where they fit on one chart, then each; a type of many GPUs in several parts.
-
-    A part is written ``v100 0 to 47``.
-    """
+    """Return all types where they fit on one chart, then each; many GPUs in parts, ``v100 0 to 47``."""
     ranges = [ALL] if len(data.types) > 1 and sum(data.types.values()) <= figures.MOST_LANES else []
     for gpu, count in sorted(data.types.items()):
         if count <= figures.MOST_LANES:

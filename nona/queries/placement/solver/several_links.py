@@ -180,10 +180,7 @@ class _Search:
         return solve_two_rows(rows, guess, _DUAL * self.gap * abs(self.value))
 
     def _middle(self, cell: Rectangle, whole: Rectangle) -> tuple[float, float]:
-        """Return the middle of a cell.
-
-        A point of it that some x may have where the middle has too little wait.
-        """
+        """Return a cell's middle, moved to the least wait where some x needs more than it has."""
         curve = self.rows.curve
         offset = 1e-3 * (whole.w1 - whole.w0)
         w0, w1 = (w - whole.w0 + offset for w in (cell.w0, cell.w1))

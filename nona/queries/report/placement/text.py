@@ -125,17 +125,17 @@ def plain_notes(notes: Sequence[str]) -> list[str]:
     """Return the formula's notes in plain words, notes of the same kind merged.
 
     >>> many = [f"Restricted: interior of 10 tasks, {n} kinds." for n in (1, 2)]
-    >>> [n.split(":")[0] for n in plain_notes(many)]
+    >>> [n.split(". ")[0] for n in plain_notes(many)]
     ['For 2 kinds of sub-graph the formula did not try every configuration']
     """
     restricted = [n for n in notes if n.startswith("Restricted: ")]
     plain = [n for n in notes if n not in restricted]
     if restricted:
         kinds = "one kind" if len(restricted) == 1 else f"{len(restricted)} kinds"
-        details = "; ".join(n.removeprefix("Restricted: ").removesuffix(".") for n in restricted)
+        details = (n.removeprefix("Restricted: ") for n in restricted)
         plain.append(
-            f"For {kinds} of sub-graph the formula did not try every configuration: {details}. Its gap holds "
-            "among those it tried."
+            f"For {kinds} of sub-graph the formula did not try every configuration. Its gap holds among "
+            f"those it tried. {' '.join(n[0].upper() + n[1:] for n in details)}"
         )
     return plain
 
@@ -187,14 +187,14 @@ def servers_finding(report: PlacementReport) -> str:
     if len(classes) == 1:
         (only,) = classes
         load, wait = percent_text(only.utilization), time_text(only.wait_s)
-        return f"All executors are of one class: load {load}, a visit waits {wait}"
+        return f"All executors are of one class: load {load}, mean wait {wait}"
     fullest = max(classes, key=lambda c: c.utilization)
     waits = [c.wait_s for c in classes if c.wait_s is not None]
     load = percent_text(fullest.utilization)
     least, most = time_text(min(waits, default=None)), time_text(max(waits, default=None))
     return (
         f"{fullest.executor_class} has the highest load of {len(classes)} executor classes, {load}; "
-        f"a visit waits {least} to {most} by class"
+        f"mean waits are {least} to {most} by class"
     )
 
 
