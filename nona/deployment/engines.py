@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nona.cluster.hardware.device import Device, devices
@@ -98,9 +98,12 @@ def engine_parts(found: Found, others: bool, files: Mapping[str, bytes], ledger:
     ``others``: tasks need servers too; ``files``: the models' ``config.json`` among them.
     """
     loads = [load for load in found.loads if load.tokens or load.trace]
-    engines = list(found.engines) or [
-        _engine_of(load, ledger) for load in loads if not ledger.left_out(load.service, "llm")
-    ]
+    engines = list(found.engines)
+    if not engines:
+        loads = [load for load in loads if not ledger.left_out(load.service, "llm")]
+        engines = [_engine_of(load, ledger) for load in loads]
+        loads = [replace(load, service=_called(e)) for load, e in zip(loads, engines, strict=True)]
+    _report_unserved(engines, loads, ledger)
     engines = [e for e in engines if not ledger.left_out(_called(e), "rate", "gpu")]
     if not engines:
         return EngineParts()
@@ -127,7 +130,7 @@ def engine_parts(found: Found, others: bool, files: Mapping[str, bytes], ledger:
     for engine in engines:
         if engine.model not in labels:
             labels.append(engine.model)
-            rows.append(_row(engine, loads, ledger))
+            rows.append(_row(engine, _load_of(engine, engines, loads), ledger))
     plain = [e for e in engines if not e.model.endswith(".json")]
     precision = "fp8" if plain and all(e.precision == "fp8" for e in plain) else ""
     return EngineParts(
@@ -206,9 +209,7 @@ def _settings(
         del settings["role"]
     if len({e.model for e in engines}) > 1:
         settings["model"] = engine.model
-    blocks = [n for name, n in found.blocks.items() if name == engine.model or like(name) == engine.model]
-    if not blocks and len(engines) == 1:
-        blocks = list(found.blocks.values())
+    blocks = [n for name, n in found.blocks.items() if _is_of(name, engine, engines)]
     if blocks and "blocks" not in settings:
         settings["blocks"] = blocks[0]
     return settings
@@ -250,10 +251,36 @@ def _gpu_question(name: str, room: _Room, gpus: Sequence[str]) -> str:
     return f"device of the GPUs of {name}{needs} (none: leave it out)"
 
 
-def _row(engine: FoundEngine, loads: Sequence[FoundLoad], ledger: Ledger) -> dict[str, Any]:
+def _is_of(name: str, engine: FoundEngine, engines: Sequence[FoundEngine]) -> bool:
+    """Return whether what was seen under a name is of this engine's model.
+
+    A name that is no known model may be that under which the only model is served.
+    """
+    known = like(name)
+    if _called(engine) in (name, known):
+        return True
+    return not known and len({e.model for e in engines}) == 1
+
+
+def _load_of(
+    engine: FoundEngine, engines: Sequence[FoundEngine], loads: Sequence[FoundLoad]
+) -> FoundLoad | None:
+    mine = [load for load in loads if _is_of(load.service, engine, engines)]
+    named = [load for load in mine if _called(engine) in (load.service, like(load.service))]
+    return next(iter(named or mine[: len(mine) == 1]), None)
+
+
+def _report_unserved(engines: Sequence[FoundEngine], loads: Sequence[FoundLoad], ledger: Ledger) -> None:
+    used = [_load_of(engine, engines, loads) for engine in engines]
+    for load in loads:
+        if not any(load is other for other in used):
+            ledger.not_used(
+                f"{load.service}: requests", "no engine of this model is among the files", load.place
+            )
+
+
+def _row(engine: FoundEngine, load: FoundLoad | None, ledger: Ledger) -> dict[str, Any]:
     model, of = engine.model, _called(engine)
-    load = next((x for x in loads if x.service == model or like(x.service) == model), None)
-    load = load or (loads[0] if len(loads) == 1 else None)
     llm: dict[str, Any] = {"model": model}
     row: dict[str, Any] = {"name": of.removesuffix(".json"), "llm": llm}
     if load is not None and load.trace:

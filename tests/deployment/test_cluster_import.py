@@ -58,7 +58,7 @@ def test_gpus_of_a_node_that_are_divided_differently_are_one_server():
     given = {"a1.mig": "3g.20gb × 2 | 3g + 4 × 1g | 3g + 3 × 1g"}
     (group,) = parse_scenario(import_files([_node(labels=SLICED, **MIXED)], given).text).cluster.servers
     assert group.layouts[1] == "3g.20gb, 1g.5gb, 1g.5gb, 1g.5gb, 1g.5gb"
-    with pytest.raises(DeploymentError, match=r"--set a1\.mig: MIG layouts .* each server has 3 GPUs"):
+    with pytest.raises(DeploymentError, match=r"--set a1\.mig: MIG layouts .* 2 for 3 GPUs"):
         import_files([_node(labels=SLICED, **MIXED)], {"a1.mig": "3g | 3g"})
     none = import_files([_node(labels=SLICED, **MIXED | {"nvidia.com/mig-3g.20gb": "40"})])
     assert [f.key for f in none.facts.asked] == ["a1.mig"]

@@ -221,3 +221,47 @@ def test_a_person_who_knows_the_bursts_is_not_corrected():
 def test_batches_without_a_rule_explain_no_queue():
     found = import_files(intervals(({3: 2000}, line(2, 1)), queue_s=0.008), GIVEN | {"look.time": "3 ms"})
     assert "no file says how its batches of 3 form" in cv_of(found)[2]
+
+
+@pytest.mark.parametrize(
+    ("served", "model", "rate"),
+    [("llama-3.2-3b", "Llama-3.2-3B-Instruct", "3/s"), ("chat", "Llama-3.2-3B-Instruct", "3/s"),
+     ("llama-3.2-3b", "Llama-3.1-70B-Instruct", None)],
+)  # fmt: skip
+def test_requests_are_of_an_engine_that_has_their_name_and_of_the_only_one_if_it_is_no_models(
+    served, model, rate
+):
+    files = [file_of("start.sh", f"vllm serve meta-llama/{model} --tensor-parallel-size=4".encode())]
+    for at, done in ((0, 0), (20, 60)):
+        counts = {"request_success": done, "prompt_tokens": done * 200, "generation_tokens": done * 100}
+        rows = [f'vllm:{name}_total{{model_name="{served}"}} {n}' for name, n in counts.items()]
+        rows.append(
+            f'vllm:cache_config_info{{model_name="{served}",block_size="16",num_gpu_blocks="4000"}} 1'
+        )
+        files.append(file_of(f"at_{at}.prom", "\n".join(rows).encode()))
+    result = import_files(files, {})
+    known = model.lower().removesuffix("-instruct")
+    assumed, unused = values(result.facts.assumed), values(result.facts.not_used)
+    assert assumed.get(f"{known}: traffic is as it was seen") == rate
+    assert ("blocks: 4000" in result.text) == (rate is not None)
+    assert (f"{served}: requests" in unused) == (f"{known}.rate" in asked(result)) == (rate is None)
+
+
+def test_two_models_that_were_seen_under_names_of_their_own_keep_their_requests():
+    names, files = {"chat": 60, "code": 120}, []
+    for at in (0, 20):
+        rows = [
+            f'vllm:{what}_total{{model_name="{name}"}} {n * each * at // 20}'
+            for name, n in names.items()
+            for what, each in {"request_success": 1, "prompt_tokens": 200, "generation_tokens": 100}.items()
+        ]
+        files.append(file_of(f"at_{at}.prom", "\n".join(rows).encode()))
+    assert {"chat.llm", "code.llm"} <= asked(import_files(files, {}))
+    result = import_files(files, {"chat.llm": "llama-3.1-8b", "code.llm": "qwen2.5-7b"})
+    assumed = values(result.facts.assumed)
+    rates = {
+        f"{model}: traffic is as it was seen": rate
+        for model, rate in (("llama-3.1-8b", "3/s"), ("qwen2.5-7b", "6/s"))
+    }
+    assert rates.items() <= assumed.items()
+    assert not any("requests" in what for what in values(result.facts.not_used))
