@@ -127,7 +127,7 @@ def _set_password(arguments: AppOptions) -> str:
     path = arguments.password_file or data_folder() / FILE
     if sys.stdin.isatty():
         given = getpass("Password: ")
-        if getpass("The same again: ") != given:
+        if getpass("Repeat the password: ") != given:
             raise PasswordError("Password: the two entries differ; try again.")
     else:
         given = sys.stdin.readline().rstrip("\r\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nona.cli.commands.scenarios import PlaceOptions
 from nona.cli.output import ProgressReport, emit, warn_of_models
 from nona.core.output_files import check_places, write_text
-from nona.core.tables import time_text
+from nona.core.tables import share_text, time_text
 from nona.queries.placement.result import Placement
 from nona.queries.placement.results import LayoutComparison
 from nona.queries.report.placement.text import placement_text
@@ -52,7 +52,9 @@ def _compared(arguments: PlaceOptions, prepared: PreparedSystem, sources: Source
 
     line = ProgressReport(quiet=arguments.json)
     found = compare_stage_layouts(
-        prepared, sources, on_progress=lambda done: line.report(f"comparing layouts of stages: {done:.0%}")
+        prepared,
+        sources,
+        on_progress=lambda done: line.report(f"comparing layouts of stages: {share_text(done)}"),
     )
     line.end()
     return found

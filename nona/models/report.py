@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nona.cluster.hardware.executor import sharing_warnings
-from nona.core.tables import COUNT, NUMBER, PLAIN, SIZE, TIME, Column, FilledTable, Table
+from nona.core.tables import COUNT, NUMBER, PLAIN, SIZE, TIME, Column, FilledTable, Table, share_text
 from nona.core.text import count_text
 from nona.core.units import format_count, format_number, format_size, format_time
 from nona.models import results as models
@@ -232,7 +232,7 @@ def steps(contracted: ContractedGraph) -> FilledTable:
 
 def inspection_text(report: models.Inspection) -> str:
     """Format the output of ``nona inspect``."""
-    shares = ", ".join(f"{share:.0%} {kind}" for kind, share in report.provenance.items())
+    shares = ", ".join(f"{share_text(share)} {kind}" for kind, share in report.provenance.items())
     given = given_text(report.given, report.device)
     shares += f"; {given}" if given else ""
     low, high = map(format_time, report.total_compute_interval_s)
@@ -248,7 +248,7 @@ def inspection_text(report: models.Inspection) -> str:
         + (
             "of the work that is counted"
             if report.by_part
-            else f"splitting one query can gain at most {1 - 1 / report.parallelism:.1%} of its time"
+            else f"splitting a query gains at most {share_text(1 - 1 / report.parallelism, 1)} of its time"
         ),
         *(f"  warning: {w}" for w in report.warnings),
     ]

@@ -127,7 +127,7 @@ _OF_ROW = ("slo", "rate", "arrivals", "priority", "concurrency", "after")
 
 
 class LanguageRow(ScenarioPart):
-    """One class of requests to a language model: a row of the workload in a file, told by its key llm."""
+    """One class of requests to a language model: a row of the workload with the key llm."""
 
     llm: LlmSpec = field(..., "Requests", "The model that is asked, and the lengths of its requests.")
     rate: Rate | None = field(
@@ -155,7 +155,7 @@ class LanguageRow(ScenarioPart):
     )
     priority: int = field(0, "Priority", "Engines admit lower numbers first.", ge=-1000, le=1000)
     name: Name | None = field(
-        None, "Name", "For people, and for this row's random numbers.", none="the model's, without its folder"
+        None, "Name", "For people, and for this row's random numbers.", none="the model's"
     )
 
     @property

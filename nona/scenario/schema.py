@@ -123,7 +123,7 @@ class WorkloadRow(ScenarioPart):
         none="none",
     )
     name: Name | None = field(
-        None, "Name", "For people, and for this row's random numbers.", none="the model's, without its folder"
+        None, "Name", "For people, and for this row's random numbers.", none="the model's"
     )
     arrivals: ArrivalsSpec = field(ArrivalsSpec(), "Arrivals", "How the queries of this row arrive.")
     service_scv: Scv = field(

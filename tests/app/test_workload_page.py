@@ -122,7 +122,7 @@ def test_a_trace_is_previewed_with_what_was_read(open_page):
     named(at.selectbox, "Arrivals").select("Trace t.csv").run()
     told = words(at)
     assert not any("seed" in t for t in told), "a trace is recorded: no seed draws it"
-    assert sum("as the first run replays it" in t for t in told) == 1
+    assert sum("The first run replays these arrivals" in t for t in told) == 1
     assert named(at.text_input, "Length").placeholder == "to its end"
     at.file_uploader(key="trace-file").upload("bad.csv", b"time\nsoon\n").run()
     assert "soon" in said(at.error)

@@ -171,7 +171,7 @@ def test_what_does_not_fit_is_refused_or_said(tmp_path):
     ):
         _study(tmp_path, engine={"budget": 256, "chunked": False})
     facts = _study(tmp_path, engine={"blocks": 39}).facts[0]
-    assert "100.0% of the requests" in facts.warnings[0]
+    assert "100.0 % of the requests" in facts.warnings[0]
     assert "modelled" in _study(tmp_path, group={"gpu": "l4"}).facts[0].warnings[0]
 
 

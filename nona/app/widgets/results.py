@@ -84,7 +84,8 @@ def table(rows: FilledTable, key: str, alt: str, name: str = "", files: bool = T
     Files are made when they are asked for; without ``files`` there are none, as for a table that still grows.
     """
     place = st.container()
-    with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall", key=f"files-{key}"):
+    line: dict[str, Any] = {"horizontal": True, "horizontal_alignment": "right", "gap": "xsmall"}
+    with st.container(vertical_alignment="center", key=f"files-{key}", **line):
         others = rows.without_columns(*rows.deciding).headings if rows.deciding else ()
         shown = rows.select(*rows.deciding) if others and not _every_column(key, others) else rows
         with place:

@@ -313,8 +313,8 @@ def predicted_lines(of: RouterResult) -> list[str]:
                 prediction.kv_tokens or 0.0,
             )
             lines.append(
-                f"{model}: load {load}; the formula says {token} per further token and {kv:,.0f} tokens in a "
-                "cache, if neither cache nor budget is the limit."
+                f"{model}: load {load}. By formula a further token takes {token} and a cache holds {kv:,.0f} "
+                "tokens, if neither cache nor budget is the limit."
             )
     return lines
 

@@ -16,6 +16,7 @@ from nona.cluster.hardware.executor import make_executor_class
 from nona.core.arrays import Ints
 from nona.core.errors import ScenarioError
 from nona.core.random_streams import RandomStreams
+from nona.core.tables import share_text
 from nona.core.units import format_size
 from nona.language.gpu import (
     KnownSteps,
@@ -104,8 +105,8 @@ class PreparedLanguage:
             left_out = ", but for that of closed loops" * any(row.concurrency for row in self.system.rows)
             warnings = (
                 *warnings,
-                f"KV waits behind the messages of queries, {share:.1%} of the {link} under {scheduler}, and "
-                f"these behind KV{left_out}, {of_kv:.1%}.",
+                f"KV waits behind the messages of queries, {share_text(share, 1)} of the {link} under "
+                f"{scheduler}, and these behind KV{left_out}, {share_text(of_kv, 1)}.",
             )
         return replace(self, system=replace(self.system, network=network), warnings=warnings)
 
@@ -411,14 +412,14 @@ def _warnings(basis: EngineFacts, engine: Engine, rows: Sequence[RequestClass]) 
         )
     if basis.steps.provenance == "modelled":
         yield (
-            f"step times of {basis.model.name} on {basis.tp} × {basis.gpu} are modelled, ± "
-            f"{basis.steps.error:.0%}; give engine.steps for your own."
+            f"Step times of {basis.model.name} on {basis.tp} × {basis.gpu} are modelled, ± "
+            f"{share_text(basis.steps.error)}; give engine.steps for your own."
         )
     for row in rows:
         tokens = row.lengths.tokens.sum(axis=1)
         share = float((-(-tokens // BLOCK_TOKENS) > engine.blocks).mean())
         if share:
             yield (
-                f"{share:.1%} of the requests of {row.name} need more than its {engine.kv_tokens:,} tokens "
-                f"of KV (up to {int(tokens.max()):,}); they are refused."
+                f"{share_text(share, 1)} of the requests of {row.name} need more than its "
+                f"{engine.kv_tokens:,} tokens of KV (up to {int(tokens.max()):,}); they are refused."
             )

@@ -132,11 +132,11 @@ def pareto_title(
         lead = f"{best} is the cheapest {near}: "
     else:
         alone = list(hits.values()).count(most) == 1
-        lead = f"{best} keeps {'the most SLOs' if alone else 'as many SLOs as any'}, "
-    lead += f"{rate[best]}{not_clear(not_apart)}, at {cost[best]} per {PER:,} calls"
+        lead = f"{best} keeps {'the most SLOs' if alone else 'as many SLOs as any'}: "
+    lead += f"{rate[best]}{not_clear(not_apart)}. It costs {cost[best]} per {PER:,} calls"
     not_steady = _overloaded_text(outcomes)
     if cheapest == best:
-        return f"{lead}, and none is shown to be cheaper{not_steady}"
+        return f"{lead}, and no other policy is shown to be cheaper{not_steady}"
     return f"{lead}; {cheapest} is cheapest at {cost[cheapest]} and keeps {rate[cheapest]}{not_steady}"
 
 

@@ -208,7 +208,7 @@ def sharing_text(report: serverless.SharingReport) -> str:
 
 def _oracle_lines(oracle: serverless.Oracle | None) -> Iterator[str]:
     if oracle is not None and oracle.cost_per_call_usd is not None:
-        yield f"oracle: {dollars(oracle.cost_per_call_usd)} per {PER:,} calls, {oracle.how}"
+        yield f"oracle: {dollars(oracle.cost_per_call_usd)} per {PER:,} calls, with {oracle.how}"
 
 
 def _setting(setting: serverless.RunSetting) -> str:

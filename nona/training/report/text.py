@@ -7,7 +7,7 @@ from typing import Protocol
 
 from nona.core.tables import COUNT, SHARE, Column, NumberKind, Table, share_text, time_text
 from nona.core.text import count_text
-from nona.core.units import format_time
+from nona.core.units import duration, format_time
 from nona.training import results as training
 from nona.training.elastic.results import ElasticLink, ElasticReport, ElasticSetting
 from nona.training.report.tables import HOURS, MORE, policies
@@ -87,9 +87,9 @@ def setting_text(of: training.TrainingSetting | ElasticSetting) -> str:
     first, last = of.measured
     window = "" if last - first + 1 == of.jobs else f", {first} to {last} measured"
     return (
-        f"{of.name}: {of.jobs} jobs{window} on {gpus}; rounds of {of.round_s:g} s, "
-        f"answers at least {of.reallocation_s:g} s apart; {count_text(of.replications, 'replication')}, "
-        f"seed {of.seed}."
+        f"{of.name}: {of.jobs} jobs{window} on {gpus}; rounds of {duration(of.round_s)}, allocations "
+        f"computed at least {duration(of.reallocation_s)} apart; "
+        f"{count_text(of.replications, 'replication')}, seed {of.seed}."
     )
 
 

@@ -162,7 +162,7 @@ def _note(job: TrainingJob, chosen: Mapping[str, int], speed: Mapping[str, float
     )
 
 
-OWN_RATES = "Throughputs are those that the jobs give."
+OWN_RATES = "The jobs state their throughputs."
 _NO_SOURCES = Sources()
 
 

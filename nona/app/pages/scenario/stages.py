@@ -51,10 +51,10 @@ def _stage(state: AppState, index: int, name: str) -> None:
         )
     with right:
         if spec is not None and spec.cpu is not None:
-            with st.grid(3, min_column_width=90):
+            with st.grid(3, min_column_width=90, vertical_alignment="bottom"):
                 field(state, (*place, "cpu"))
         for number in range(len(spec.instances) if spec else 0):
-            with st.grid(3, min_column_width=90):
+            with st.grid(3, min_column_width=90, vertical_alignment="bottom"):
                 for key in ("group", "count", "gpus"):
                     field(state, (*place, "instances", number, key))
 

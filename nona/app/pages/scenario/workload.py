@@ -331,7 +331,7 @@ def _process(state: AppState, index: int) -> None:
     drawn = words((*path, "process")).choices
     del drawn["trace"]
     traces = dict.fromkeys([*_traces(state), *([now] if now else [])])
-    choices = drawn | {USERS: "Users (closed loop)"}
+    choices = drawn | {USERS: "Closed loop"}
     choices |= {"trace" if name == now else name: f"Trace {name}" for name in traces}
     closed = state.scenario.workload[index].concurrency is not None
 

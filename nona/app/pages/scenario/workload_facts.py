@@ -303,7 +303,7 @@ def filled(spec: BatchingSpec, cost: RowCost) -> Floats:
 
 
 WIDTH, HEIGHT = 240, 54
-DRAWN = "The first run simulates these arrivals."
+DRAWN = "Drawn with the scenario's seed, as in the first run."
 REPLAYED = "The first run replays these arrivals of the trace."
 
 

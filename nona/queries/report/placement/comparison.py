@@ -14,12 +14,12 @@ Other = Literal["local", "spread"]
 SAME = 0.003  # relative, of means: what is less apart is equal
 SAME_HITS = 5e-4  # of the jobs, of hit rates
 ORIGINS = {
-    "formula": "It is the formula's optimum",
+    "formula": "The placement is the formula's optimum",
     "local": "All local: everything on one server",
-    "expert": "It is the expert preset: what is fastest on an idle cluster",
-    "move": "It was found by changing one sub-graph after the other",
-    "mixture": "It mixes the two best placements",
-    "shares": "It was found by changing how often executors of each class are drawn",
+    "expert": "The placement is the expert preset: what is fastest on an idle cluster",
+    "move": "The placement was found by changing one sub-graph after the other",
+    "mixture": "The placement mixes the two best candidates",
+    "shares": "The placement was found by changing how often executors of each class are drawn",
 }
 
 
@@ -110,7 +110,7 @@ NO_WAITS = "The formula has no waits for batches, shared GPUs and closed loops; 
 
 def origin_text(report: PlacementReport) -> str:
     """Where the placement comes from, in a sentence."""
-    return f"{ORIGINS.get(report.origin, f'It is the preset {report.origin}')}."
+    return f"{ORIGINS.get(report.origin, f'The placement is the preset {report.origin}')}."
 
 
 def formula_text(report: PlacementReport) -> str:

@@ -321,8 +321,8 @@ def placement_text(report: PlacementReport) -> str:
 
 def _links_text(links: Sequence[PredictedLink]) -> list[str]:
     return [
-        f"  {r.name}: {r.links} x {format_bandwidth(r.capacity)}, crossed by {r.share:.0%}, "
-        f"{r.utilization:.0%} busy, wait {time_text(r.wait_s)}"
+        f"  {r.name}: {r.links} x {format_bandwidth(r.capacity)}, crossed by {share_text(r.share)}, "
+        f"{share_text(r.utilization)} busy, wait {time_text(r.wait_s)}"
         for r in (links if len(links) > 1 else ())
     ]
 
@@ -333,9 +333,9 @@ def _classes_text(report: PlacementReport) -> list[str]:
     lines = []
     for predicted, memory in zip(classes, report.memory.classes, strict=True) if len(classes) > 1 else ():
         kind = predicted.executor_class
-        drawn = ", ".join(f"{n} {row[kind]:.0%}" for n, row in shares.items() if row[kind] >= 5e-4)
+        drawn = ", ".join(f"{n} {share_text(row[kind])}" for n, row in shares.items() if row[kind] >= 5e-4)
         lines.append(
-            f"  {kind}: {predicted.executors} x, load {predicted.utilization:.0%}, wait "
+            f"  {kind}: {predicted.executors} x, load {share_text(predicted.utilization)}, wait "
             f"{time_text(predicted.wait_s)}; draws {drawn or 'nothing'}; "
             f"{format_size(memory.resident_bytes)} of weights each"
         )
@@ -350,5 +350,5 @@ def _mix(subgraph: PlacedSubgraph) -> str:
     shown = []
     for c in sorted(subgraph.configurations, key=lambda c: -c.probability)[:3]:
         parts = " | ".join("{" + ", ".join(p) + "}" for p in c.parts)
-        shown.append(f"{c.probability:.0%} {parts if len(parts) < 100 else parts[:97] + '…'}")
+        shown.append(f"{share_text(c.probability)} {parts if len(parts) < 100 else parts[:97] + '…'}")
     return "; ".join(shown)

@@ -1,4 +1,4 @@
-"""The working at links and executors: load, utilisation and wait as formulas."""
+"""Formulas of links and executors: load, utilisation and wait."""
 
 from __future__ import annotations
 

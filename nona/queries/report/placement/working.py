@@ -1,4 +1,4 @@
-"""The working of a prediction: every formula with its numbers, recomputed.
+"""Formulas of a prediction, each with its numbers, recomputed.
 
 The inputs (seconds at the link, squares of visits, terms of paths) are those that the prediction
 was made from; each line's value is worked out here from the line's own inputs and earlier lines,
