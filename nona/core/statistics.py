@@ -163,22 +163,6 @@ def welch_interval(a: Sequence[float], b: Sequence[float], level: float = 0.95) 
     return Interval(mean, student(degrees, level) * math.sqrt(u + v), count, level)
 
 
-def values_needed(width: float, n: int, most: int = 1000) -> int | None:
-    """Return the number of values whose 95 % interval is no wider than their mean; ``None`` beyond ``most``.
-
-    Formula: the least m > n with t(m−1)/√m ≤ t(n−1)/√n / w.
-
-    ``width``: w, the half-width of the interval of ``n`` values over the absolute value of their mean.
-
-    >>> values_needed(2.0, 5), values_needed(5.6, 2), values_needed(1e3, 5)
-    (13, 4, None)
-    """
-    counts = np.arange(n + 1, most + 1)
-    halves = scipy.special.stdtrit(counts - 1, 0.975) / np.sqrt(counts)  # in standard deviations
-    enough = counts[halves <= student(n - 1, 0.95) / math.sqrt(n) / width]
-    return int(enough[0]) if len(enough) else None
-
-
 def percentile(values: ArrayLike, percent: float) -> float:
     """Return the ``percent``-th percentile with linear interpolation between order statistics.
 

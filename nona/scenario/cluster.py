@@ -9,6 +9,8 @@ from pydantic import field_validator as _field_validator
 from pydantic import model_validator as _model_validator
 from pydantic_core import PydanticCustomError
 
+from nona.cluster.hardware.cluster import Cluster, Network, Racks, ServerGroup
+from nona.cluster.hardware.device import user_devices
 from nona.cluster.hardware.mig import gpu_layouts, layouts_text
 from nona.core.errors import HardwareError
 from nona.scenario.language import EngineSpec
@@ -161,3 +163,21 @@ class ClusterSpec(ScenarioPart):
     def engine_groups(self) -> tuple[ServerGroupSpec, ...]:
         """The groups of servers that serve language models."""
         return tuple(group for group in self.servers if group.engine is not None)
+
+    def build(self, engines: bool = False) -> Cluster:
+        """Return the servers and the network; with ``engines`` those of language models, which run no tasks.
+
+        Raises ``HardwareError`` for an unknown device or an impossible layout, and if no server is left.
+        """
+        groups = self.servers if engines else self.task_groups
+        if not groups:
+            raise HardwareError(
+                "Cluster: all of its servers have engines of language models; add a group without an engine."
+            )
+        n = self.network
+        racks = None if n.racks is None else Racks(n.racks.size, n.racks.uplink)
+        return Cluster(
+            tuple(ServerGroup(g.count, g.gpu, g.gpus, g.vcpus, g.mig, g.mps) for g in groups),
+            Network(n.capacity, n.latency, n.discipline, n.nic, racks),
+            user_devices(self.devices),
+        )

@@ -249,15 +249,6 @@ MEASURED = "measured"
 WEIGHT_BYTES = 4.0  # of a parameter, in single precision, as was measured
 
 
-def function_names() -> tuple[str, ...]:
-    """Names of the shipped functions, those of ESG first.
-
-    >>> len(function_names()), function_names()[-1]
-    (17, 'bert')
-    """
-    return tuple(row["function"] for row in shipped_table(*TABLE))
-
-
 def beside_times(name: str) -> dict[str, float]:
     """Return the cold start (s) and input (bytes) of a shipped function that gets other times; else nothing.
 

@@ -21,17 +21,6 @@ from nona.core.options import Options
 from nona.queries.sweeps.results import SweepRequest, Unit
 
 
-class Latency(Estimate):
-    """Mean and percentiles of a latency, in seconds."""
-
-    p5: Figure
-    p25: Figure
-    p50: Figure
-    p75: Figure
-    p95: Figure
-    p99: Figure
-
-
 class Spread(Document):
     """Mean and percentiles of a quantity."""
 
@@ -42,6 +31,10 @@ class Spread(Document):
     p75: Figure
     p95: Figure
     p99: Figure
+
+
+class Latency(Estimate, Spread):
+    """Mean with its interval, and percentiles, of a latency in seconds."""
 
 
 class Utilization(Document):

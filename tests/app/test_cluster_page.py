@@ -9,7 +9,6 @@ from drawn import texts
 from nona.app.pages.scenario.cluster_drawing import cluster_tree
 from nona.app.pages.scenario.mig import board_view, edit_layout, parted_file, stranded_cells, take_parted
 from nona.app.pages.scenario.workload_facts import row_cost
-from nona.cluster.hardware.cluster import Cluster
 from nona.cluster.hardware.device import devices
 from nona.cluster.hardware.executor import make_executor_class
 from nona.cluster.hardware.mig import parse_layout
@@ -28,7 +27,7 @@ def with_mig(open_page):
 
 def test_tiles_and_picture_are_those_of_the_cluster(open_page):
     at = open_page("scenario")
-    cluster = Cluster.from_spec(state_of(at).scenario.cluster)
+    cluster = state_of(at).scenario.cluster.build()
     total = clusters.capacity(cluster, cluster, state_of(at).scenario.cost)
     assert metrics(at)["Memory"] == "320 GB"
     assert total.memory_bytes == 8 * 40e9

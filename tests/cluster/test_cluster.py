@@ -189,8 +189,8 @@ def test_cards_and_racks_of_a_scenario_reach_the_cluster_and_the_system():
     assert "nic: 10 Gbit/s" in text
     assert parse_scenario(text) == made
     shared = ClusterSpec.model_validate({"servers": [{}], "network": {"discipline": "processor-sharing"}})
-    assert Cluster.from_spec(shared).network == Network(discipline="processor-sharing")
-    network = Cluster.from_spec(made.cluster).network
+    assert shared.build().network == Network(discipline="processor-sharing")
+    network = made.cluster.build().network
     assert (network.nic, network.racks) == (10e9 / 8, Racks(2, 2e9))
     system = prepare(made).system
     topology = system.topology

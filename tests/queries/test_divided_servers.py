@@ -54,7 +54,7 @@ def mixed(layouts, **more):
 def test_executors_and_prices_are_those_of_the_gpus(layouts, count):
     together = scenario(mixed(layouts, count=count))
     apart = scenario(one_each(layouts, count=count))
-    one, other = Cluster.from_spec(together.cluster), Cluster.from_spec(apart.cluster)
+    one, other = together.cluster.build(), apart.cluster.build()
     of = Counter(e.executor_class for e in one.executors)
     assert of == Counter(e.executor_class for e in other.executors)
     assert one.servers == count

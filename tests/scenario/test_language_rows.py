@@ -2,7 +2,6 @@
 
 import pytest
 
-from nona.cluster.hardware.cluster import Cluster
 from nona.core.errors import NonaError, ScenarioError
 from nona.language.routers import NUMBERS
 from nona.planning.question import question_of
@@ -72,12 +71,9 @@ def test_what_belongs_to_a_row_may_stand_inside_llm():
 
 def test_servers_of_engines_run_no_tasks():
     both = _scenario(NET, CHAT, groups=({"engine": {}}, {"gpu": "t4"}))
-    assert (
-        Cluster.from_spec(both.cluster).groups
-        == Cluster.from_spec(_scenario(NET, groups=({"gpu": "t4"},)).cluster).groups
-    )
+    assert both.cluster.build().groups == _scenario(NET, groups=({"gpu": "t4"},)).cluster.build().groups
     with pytest.raises(NonaError, match=r"all of its servers have engines.*add a group without"):
-        Cluster.from_spec(parse_scenario(CONTRACT).cluster)
+        parse_scenario(CONTRACT).cluster.build()
 
 
 def test_files_of_language_rows_are_found_and_renamed():

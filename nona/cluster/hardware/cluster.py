@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Literal
 
-from nona.cluster.hardware.device import Device, find_device, user_devices
+from nona.cluster.hardware.device import Device, find_device
 from nona.cluster.hardware.executor import ExecutorClass, make_executor_class
 from nona.cluster.hardware.mig import gpu_layouts, parse_layout
 from nona.core.errors import HardwareError
 
 Discipline = Literal["fifo", "processor-sharing"]
-
-
-class RacksDescription(Protocol):
-    """Racks of a cluster description: ``size`` servers each, and their ``uplink``."""
-
-    size: int
-    uplink: float
-
-
-class NetworkDescription(Protocol):
-    """The network of a cluster description."""
-
-    capacity: float
-    latency: float
-    discipline: Any
-    nic: float | None
-
-    @property
-    def racks(self) -> RacksDescription | None:
-        """The racks of the cluster; ``None`` without racks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +78,6 @@ link; give nic.
     def several_links(self) -> bool:
         """True where messages cross other links than the core."""
         return self.nic is not None
-
-    @classmethod
-    def from_spec(cls, spec: NetworkDescription) -> Network:
-        """Return the network that a scenario describes."""
-        racks = None if spec.racks is None else Racks(spec.racks.size, spec.racks.uplink)
-        return cls(spec.capacity, spec.latency, spec.discipline, spec.nic, racks)
 
 
 def _check_bandwidth(what: str, key: str, value: float) -> None:
@@ -173,34 +147,6 @@ class Executor:
     executor_class: str
 
 
-class GroupSpec(Protocol):
-    """A server group of a cluster description."""
-
-    count: int
-    gpu: str
-    gpus: int
-    vcpus: int
-    mig: str | None
-    mps: int | None
-    engine: Any
-
-
-class ClusterDescription(Protocol):
-    """A cluster description, such as that of a scenario."""
-
-    @property
-    def servers(self) -> Sequence[GroupSpec]:
-        """The groups of equal servers."""
-
-    @property
-    def network(self) -> NetworkDescription:
-        """The network between the servers."""
-
-    @property
-    def devices(self) -> Mapping[str, Mapping[str, Any]]:
-        """The user's own devices by name."""
-
-
 @dataclass(frozen=True)
 class Cluster:
     """Server groups and the network between them.
@@ -228,38 +174,6 @@ class Cluster:
             raise HardwareError(
                 f"Cluster: {total} executors are more than {MOST_EXECUTORS}; give fewer servers or slices."
             )
-
-    @classmethod
-    def from_spec(cls, spec: ClusterDescription, engines: bool = False) -> Cluster:
-        """Return the cluster that a scenario describes.
-
-        Parameters
-        ----------
-        spec : ClusterDescription
-            The scenario's part ``cluster``.
-        engines : bool, default False
-            Include servers with engines of language models, which run no tasks.
-
-        Returns
-        -------
-        Cluster
-            The server groups and the network.
-
-        Raises
-        ------
-        HardwareError
-            For an unknown device or an impossible layout, and if no server is left.
-        """
-        groups = [g for g in spec.servers if engines or g.engine is None]
-        if spec.servers and not groups:
-            raise HardwareError(
-                "Cluster: all of its servers have engines of language models; add a group without an engine."
-            )
-        return cls(
-            tuple(ServerGroup(g.count, g.gpu, g.gpus, g.vcpus, g.mig, g.mps) for g in groups),
-            Network.from_spec(spec.network),
-            user_devices(spec.devices),
-        )
 
     @cached_property
     def _group_classes(self) -> tuple[tuple[tuple[ExecutorClass, ...], ...], ...]:

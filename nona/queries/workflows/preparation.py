@@ -115,7 +115,7 @@ def prepare(
     """
     check_has_queries(scenario)
     sources.check(scenario)
-    cluster = Cluster.from_spec(scenario.cluster)
+    cluster = scenario.cluster.build()
     measured = read_measured(sources.read(scenario.cost.measured)) if scenario.cost.measured else None
 
     def prepare_row(row: WorkloadRow) -> PreparedModel:

@@ -37,7 +37,7 @@ def idle_of(state: AppState, loaded: LoadedModel) -> tuple[IdleSpan, ...]:
 def _cluster(state: AppState) -> Cluster:
     """Return the servers that run tasks; all of them where each has an engine of language models."""
     spec = state.scenario.cluster
-    return Cluster.from_spec(spec, engines=all(group.engine for group in spec.servers))
+    return spec.build(engines=all(group.engine for group in spec.servers))
 
 
 def pick_rule(state: AppState) -> None:

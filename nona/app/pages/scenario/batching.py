@@ -12,7 +12,6 @@ from nona.app.pages.scenario.workload_facts import filled, row_cost
 from nona.app.session.state import AppState
 from nona.app.widgets.fields import plain
 from nona.app.widgets.results import picture
-from nona.cluster.hardware.cluster import Cluster
 from nona.core.errors import NonaError
 from nona.models.cost.stated import by_law
 from nona.models.report import batched_times, fit_text
@@ -72,7 +71,7 @@ def _batch_effects(state: AppState, index: int, spec: BatchingSpec) -> None:
             f"Each query brings {row.batch:,} inputs (*Batch*): b queries compute {row.batch:,}·b together."
         )
     try:
-        classes = Cluster.from_spec(scenario.cluster).classes
+        classes = scenario.cluster.build().classes
         names = list(classes)
         executor = names[0]
         if names[1:]:

@@ -32,7 +32,7 @@ MOST_UNITS, MOST_SERVERS = 32, 1200  # that are drawn
 
 def cluster_drawing(scenario: Scenario, load: ResourceLoad | None, key: str = "cluster-drawing") -> None:
     """Draw the servers that run tasks with the load of a run; without one, all with the background load."""
-    cluster = Cluster.from_spec(scenario.cluster, engines=load is None)
+    cluster = scenario.cluster.build(engines=load is None)
     draw(key, cluster_tree(cluster, load or _background(scenario, cluster), load is not None))
 
 
@@ -220,7 +220,7 @@ def cluster_result(scenario: Scenario, load: ResourceLoad) -> None:
     """Draw the cluster with the load that a run put on it."""
     cluster_drawing(scenario, load, "cluster-result")
     with st.expander("Every GPU or slice as a table", icon=":material/table:"):
-        rows = executors(cluster_map(Cluster.from_spec(scenario.cluster), load))
+        rows = executors(cluster_map(scenario.cluster.build(), load))
         table(rows, "executor-loads", "Utilisation of every executor and of its server's card")
 
 

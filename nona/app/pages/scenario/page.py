@@ -31,8 +31,8 @@ def clusters_of(state: AppState) -> tuple[Cluster | None, Cluster | None]:
     """All servers, and those that run tasks; ``None``, with the reason on the page, where there are none."""
     spec = state.scenario.cluster
     try:
-        everything = Cluster.from_spec(spec, engines=True)
-        return everything, None if all(g.engine for g in spec.servers) else Cluster.from_spec(spec)
+        everything = spec.build(engines=True)
+        return everything, None if all(g.engine for g in spec.servers) else spec.build()
     except NonaError as error:
         show_error(error)
         return None, None

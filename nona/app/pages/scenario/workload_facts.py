@@ -17,7 +17,6 @@ from nona.app.models.loading import load_graph, load_measured
 from nona.app.session.state import AppState
 from nona.app.widgets.components import Node, colour, el
 from nona.app.widgets.fields import plain
-from nona.cluster.hardware.cluster import Cluster
 from nona.cluster.hardware.device import user_devices
 from nona.cluster.hardware.executor import executor_class
 from nona.core.arrays import Floats
@@ -122,7 +121,7 @@ def uncounted_notice(state: AppState, page: str) -> None:
         return
     for index, name in enumerate(state.scenario.labels):
         try:
-            cost = row_cost(state, index, next(iter(Cluster.from_spec(state.scenario.cluster).classes)))
+            cost = row_cost(state, index, next(iter(state.scenario.cluster.build().classes)))
         except NonaError:
             continue  # page Scenario says what is wrong with it
         if line := no_verdict(name, cost.uncounted, cost.with_work):
@@ -131,7 +130,7 @@ def uncounted_notice(state: AppState, page: str) -> None:
 
 def fastest(state: AppState, index: int) -> RowCost:
     """Row ``index`` on the kind of executor that runs it fastest; raises :class:`NonaError`."""
-    classes = Cluster.from_spec(state.scenario.cluster).classes
+    classes = state.scenario.cluster.build().classes
     return min((row_cost(state, index, name) for name in classes), key=lambda c: (c.total_s, c.critical_s))
 
 
@@ -152,7 +151,7 @@ def rate_of(state: AppState, index: int) -> float:
     row = state.scenario.workload[index]
     if row.concurrency is None:
         return effective_rate(arrivals_of(state, index), row.rate)
-    cost, executors = fastest(state, index), len(Cluster.from_spec(state.scenario.cluster).executors)
+    cost, executors = fastest(state, index), len(state.scenario.cluster.build().executors)
     return estimated_rate(row.concurrency, row.think, cost.critical_s, cost.total_s, executors)
 
 
@@ -226,7 +225,7 @@ def offered(state: AppState) -> workloads.OfferedLoad | None:
     if not rates:
         return None if rates is None else workloads.OfferedLoad(background, 0.0, 0.0, "", ())
     try:
-        cluster = Cluster.from_spec(scenario.cluster)
+        cluster = scenario.cluster.build()
         costs = [
             [row_cost(state, i, name) for name in cluster.classes] for i in range(len(scenario.workload))
         ]
