@@ -1,4 +1,4 @@
-"""Data for drawings of a serverless run: batches on GPUs, the live platform, a search."""
+"""Data for drawings of a serverless run: batches on GPUs, the live platform."""
 
 from __future__ import annotations
 
@@ -99,47 +99,3 @@ class PlatformLive(Document):
     policies: Mapping[str, PolicySoFar]
     focus: str
     snapshot: PlatformSnapshot | None
-
-
-class CutRow(Document):
-    """Extensions that were examined: which was opened (−1: none), how many each blade cut."""
-
-    opened: int
-    time: int
-    cost: int
-
-
-class EsgStep(Document):
-    """One step: the path taken up, its least time and cost, what it opened, the cost blade, sentences.
-
-    ``best`` is its rank if it is complete, else 0.
-    """
-
-    path: tuple[int, ...]
-    ms: float
-    cost: float
-    best: int
-    deeper: CutRow | None
-    beside: CutRow
-    bound: Figure
-    lines: tuple[str, ...]
-
-
-class BestPath(Document):
-    """A path of the answer."""
-
-    path: tuple[int, ...]
-    cost: float
-    ms: float
-
-
-class EsgSteps(Document):
-    """A search: ``labels`` number of a configuration → short and full text; ``all`` steps, some are kept."""
-
-    functions: tuple[str, ...]
-    labels: Mapping[str, tuple[str, str]]
-    limit_ms: float
-    start: CutRow | None
-    steps: tuple[EsgStep, ...]
-    all: int
-    best: tuple[BestPath, ...]

@@ -7,7 +7,6 @@ from math import isfinite
 from typing import NamedTuple
 
 from nona.core.tables import COUNT, PLAIN, PRECISE, Column, FilledTable, Table
-from nona.serverless.chart_data import BestPath, CutRow, EsgStep, EsgSteps
 from nona.serverless.functions import ConfigurationSpace
 from nona.serverless.policies.esg.explain import Explanation, ExtensionRow, HeapStep
 
@@ -25,41 +24,43 @@ def short(space: ConfigurationSpace, number: int) -> str:
     return f"{c.batch}·{c.vcpus}·{c.vgpus}"
 
 
-def search_data(explanation: Explanation, space: ConfigurationSpace) -> EsgSteps:
-    """Return steps, labels and answer of a search."""
+def search_data(explanation: Explanation, space: ConfigurationSpace) -> dict[str, object]:
+    """Return steps, labels and answer of a search, for the drawing.
+
+    ``labels``: number of a configuration → short and full text; ``all`` steps, of which ``steps`` are kept.
+    """
     t = explanation.trace
-    used = {n for s in t.steps for n in s.path} | {n for path in t.paths for n in path}
-    for row in [t.start, *(r for s in t.steps for r in (s.deeper, s.beside))]:
-        used |= {row.opened} - {-1} if row is not None else set()
-    return EsgSteps(
-        functions=tuple(explanation.functions),
-        labels={str(n): (short(space, n), space[n].text) for n in sorted(used)},
-        limit_ms=1e3 * explanation.limit_s,
-        start=None if t.start is None else _row(t.start),
-        steps=tuple(_step(s, k, t.step_count, space) for k, s in enumerate(t.steps, start=1)),
-        all=t.step_count,
-        best=tuple(
-            BestPath(path=path, cost=PER * cost, ms=1e3 * time)
+    rows = [t.start, *(r for s in t.steps for r in (s.deeper, s.beside))]
+    paths = [*(s.path for s in t.steps), *t.paths, [r.opened for r in rows if r and r.opened >= 0]]
+    return {
+        "functions": explanation.functions,
+        "labels": {str(n): (short(space, n), space[n].text) for n in sorted({n for p in paths for n in p})},
+        "limit_ms": 1e3 * explanation.limit_s,
+        "start": _row(t.start),
+        "steps": [_step(s, k, t.step_count, space) for k, s in enumerate(t.steps, start=1)],
+        "all": t.step_count,
+        "best": [
+            {"path": path, "cost": PER * cost, "ms": 1e3 * time}
             for path, cost, time in zip(t.paths, t.cost_usd, t.time_s, strict=True)
-        ),
-    )
+        ],
+    }
 
 
-def _row(row: ExtensionRow) -> CutRow:
-    return CutRow(opened=row.opened, time=row.time_cuts, cost=row.cost_cuts)
+def _row(row: ExtensionRow | None) -> dict[str, int] | None:
+    return row and {"opened": row.opened, "time": row.time_cuts, "cost": row.cost_cuts}
 
 
-def _step(step: HeapStep, k: int, of: int, space: ConfigurationSpace) -> EsgStep:
-    return EsgStep(
-        path=step.path,
-        ms=1e3 * step.t_low_s,
-        cost=PER * step.rsc_low_usd,
-        best=step.best,
-        deeper=None if step.deeper is None else _row(step.deeper),
-        beside=_row(step.beside),
-        bound=PER * step.bound_usd if isfinite(step.bound_usd) else None,
-        lines=tuple(_step_lines(step, k, of, space)),
-    )
+def _step(step: HeapStep, k: int, of: int, space: ConfigurationSpace) -> dict[str, object]:
+    return {
+        "path": step.path,
+        "ms": 1e3 * step.t_low_s,
+        "cost": PER * step.rsc_low_usd,
+        "best": step.best,
+        "deeper": _row(step.deeper),
+        "beside": _row(step.beside),
+        "bound": PER * step.bound_usd if isfinite(step.bound_usd) else None,
+        "lines": _step_lines(step, k, of, space),
+    }
 
 
 def _step_lines(step: HeapStep, k: int, of: int, space: ConfigurationSpace) -> list[str]:

@@ -17,7 +17,7 @@ from nona.core.errors import NonaError
 from nona.core.figures import BAD, GOOD, PALETTE
 from nona.core.options import Options
 from nona.scenario.file import scenario_hash
-from nona.serverless.chart_data import EsgSteps, ServerlessOutcome
+from nona.serverless.chart_data import ServerlessOutcome
 from nona.serverless.policies.base import WaitingQueue
 from nona.serverless.policies.esg.explain import Explanation, explain
 from nona.serverless.policies.esg.policy import EsgPlanner, esg_planner
@@ -28,8 +28,7 @@ from nona.serverless.workflows.preparation import prepare_serverless
 _component = declare("searchview", why="no chart steps through a tree by keys and states reasons")
 
 
-def _search_view(key: str, search: EsgSteps) -> None:
-    data = search.to_json()
+def _search_view(key: str, data: dict[str, object]) -> None:
     mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
     colours = {"path": PALETTE[0], "best": GOOD, "time": BAD, "cost": PALETTE[2]}
     _component(key=key, data={**data, "sig": mark, "colours": colours})

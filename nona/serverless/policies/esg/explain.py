@@ -203,8 +203,6 @@ class Explanation:
     ``feasible``: whether a path is in time.
     ``ranked``: configurations that the dispatcher gets, best first.
     ``trace``: the search, step by step.
-    ``kept``, ``configurations``: configurations of each function that the search keeps, and how many there
-        are.
     ``every``: number of all paths of the group.
     ``lines``: why this configuration, in sentences.
     """
@@ -217,8 +215,6 @@ class Explanation:
     feasible: bool
     ranked: tuple[int, ...]
     trace: SearchTrace
-    kept: tuple[int, ...]
-    configurations: tuple[int, ...]
     every: int
     lines: tuple[str, ...]
 
@@ -247,8 +243,6 @@ def explain(planner: EsgPlanner, ask: WaitingQueue, most_steps: int = MOST_STEPS
         feasible=bool(steps.paths),
         ranked=tuple(path[0] for path in answer.paths),
         trace=steps,
-        kept=kept,
-        configurations=all_of,
         every=every,
         lines=(
             _group_line(planner, ask, stages, slack_s, limit_s),
