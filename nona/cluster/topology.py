@@ -95,12 +95,28 @@ def make_topology(
     rack_size: int | None = None,
     uplink: float | None = None,
 ) -> Topology:
-    """Return a core of ``capacity`` with a card per server and an uplink per rack, as far as they are given.
+    """Return a core with a card per server and an uplink per rack, as far as they are given.
 
-    ``capacity``, ``nic``, ``uplink``: bytes per second; ``nic`` and ``uplink`` in each direction by itself.
-    ``rack_size``: servers per rack, counted from server 0; the last rack may have fewer. Given with
-        ``uplink``.
+    Parameters
+    ----------
+    servers : int
+        Number of servers.
+    capacity : float
+        Of the core, bytes per second.
+    nic : float, optional
+        Of a server's card, bytes per second in each direction.
+    rack_size : int, optional
+        Servers of a rack, counted from server 0; the last rack may have fewer. Given with ``uplink``.
+    uplink : float, optional
+        Of a rack's uplink, bytes per second in each direction.
 
+    Returns
+    -------
+    Topology
+        The links and the racks.
+
+    Examples
+    --------
     >>> make_topology(2, 100.0, nic=10.0).link_names
     ('core', 'server 0 out', 'server 1 out', 'server 0 in', 'server 1 in')
     >>> make_topology(3, 100.0, nic=10.0, rack_size=2, uplink=20.0).rack.tolist()

@@ -134,7 +134,26 @@ def counter(name: str, pid: int, unit: str, steps: Sequence[tuple[int, float]]) 
 def trace_of(
     events: Iterable[TraceEvent], jobs: Mapping[str, TraceJobs], scenario: str, most: int, note: str
 ) -> ChromeTrace:
-    """Return a trace of at most ``most`` events of the jobs of each scheduler or policy."""
+    """Return a trace of the jobs of each scheduler or policy.
+
+    Parameters
+    ----------
+    events : iterable of TraceEvent
+        The events, in order.
+    jobs : mapping of str to TraceJobs
+        Scheduler or policy → the jobs that are traced.
+    scenario : str
+        Name of the scenario.
+    most : int
+        Largest number of events.
+    note : str
+        What the trace leaves out.
+
+    Returns
+    -------
+    ChromeTrace
+        The trace.
+    """
     made_by = f"Nona Planner {__version__}"
     about = TraceAbout(producer=made_by, scenario=scenario, jobs=jobs, events_at_most=most, note=note)
     return ChromeTrace(traceEvents=tuple(events), displayTimeUnit="ms", otherData=about)

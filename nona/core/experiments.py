@@ -110,7 +110,22 @@ def pickled(work: WorkerTask[P, R]) -> bytes:
 
 
 def check_runs(kind: str, names: Sequence[str], replications: int, workers: int) -> None:
-    """Refuse a number below 1, no name, and a name that is given twice; ``kind`` is what they name."""
+    """Refuse a number below 1, no name, and a name that is given twice.
+
+    Parameters
+    ----------
+    kind : str
+        What the names are, such as ``scheduler``.
+    names : sequence of str
+        At least one, each once.
+    replications, workers : int
+        At least 1.
+
+    Raises
+    ------
+    SimulationError
+        If one of these does not hold.
+    """
     for name, value in (("replications", replications), ("workers", workers)):
         if value < 1:
             raise SimulationError(f"Replications: {name}={value} must be at least 1; give a larger number.")
@@ -331,10 +346,30 @@ def run_work(
 ) -> Mapping[Key, R]:
     """Return the result of every key, whatever the number of processes.
 
-    ``pool`` takes the place of ``workers``.
+    Parameters
+    ----------
+    work : WorkerTask
+        What a process does for one key.
+    keys : sequence
+        The runs.
+    listener : RunListener
+        Is called with the progress of the runs.
+    workers : int, optional
+        Number of processes; results do not depend on it.
+    pool : Pool, optional
+        Runs the work in place of ``workers``.
+    on_end : callable, optional
+        Is called with each key and its result.
 
-    Raises ``SimulationError`` when the work cannot be sent to a process, or a run's process is lost again and
-    again.
+    Returns
+    -------
+    mapping
+        Key → result.
+
+    Raises
+    ------
+    SimulationError
+        If the work cannot be sent to a process, or the process of a run is lost again and again.
     """
     if pool is not None:
         return pool.run(work, keys, listener, on_end)

@@ -417,9 +417,26 @@ def add_line(
     steps: bool = False,
     **more: Any,
 ) -> None:
-    """Add a line in a look; the legend shows ``name``, a pointer ``hover``: nothing where it is empty.
+    """Add a line to a chart.
 
-    ``more`` goes to plotly's trace, as that of :func:`add_points` does.
+    Parameters
+    ----------
+    chart : plotly.graph_objects.Figure
+        The figure; changed in place.
+    name : str
+        What the legend shows.
+    x, y : sequence of float, str or None
+        Coordinates; ``None`` breaks the line.
+    look : ChartStyle
+        Colour, dash and symbol.
+    hover : str, optional
+        Plotly's template for the pointer; empty: nothing is shown.
+    width : float, optional
+        Width in pixels.
+    steps : bool, optional
+        Whether the line is a staircase.
+    **more
+        Further options of plotly's trace.
     """
     line = {"color": look.colour, "dash": look.dash, "width": width, "shape": "hv" if steps else "linear"}
     chart.add_scatter(x=list(x), y=list(y), mode="lines", line=line, **_named(name, hover), **more)
@@ -439,10 +456,33 @@ def add_points(
     bar: float = 2,
     **more: Any,
 ) -> None:
-    """Add markers in a look, ``joined`` by its line or with a border, with intervals of ``bar`` pixels.
+    """Add markers to a chart, with their intervals.
 
-    ``spans`` are intervals of ``y``, ``across`` those of ``x``, from end to end, ``None`` without one.
+    Parameters
+    ----------
+    chart : plotly.graph_objects.Figure
+        The figure; changed in place.
+    name : str
+        What the legend shows.
+    x, y : sequence of float, str or None
+        Coordinates; ``None`` breaks the line.
+    look : ChartStyle
+        Colour, dash and symbol.
+    hover : str, optional
+        Plotly's template for the pointer; empty: nothing is shown.
+    size : float or sequence of float, optional
+        Diameter of the markers in pixels.
+    joined : bool, optional
+        Join the markers by a line; otherwise they have a border.
+    spans, across : sequence of (float, float) or None, optional
+        Interval of each ``y``, and of each ``x``, from end to end.
+    bar : float, optional
+        Width of the intervals in pixels.
+    **more
+        Further options of plotly's trace.
 
+    Examples
+    --------
     >>> made = go.Figure()
     >>> add_points(made, "a", [1, 2], [3.0, 4.0], PLAIN, spans=[(2.5, 3.5), None])
     >>> made.data[0].error_y.array, made.data[0].error_y.arrayminus

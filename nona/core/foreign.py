@@ -78,16 +78,38 @@ Take = Callable[[BinaryIO, int], bytes]
 def read_file(
     path: Path, what: str, most: int, refuse: Callable[[str], Exception], take: Take | None = None
 ) -> bytes:
-    """Return the bytes of the regular file at ``path``, at most ``most``; links are followed.
+    """Return the bytes of a regular file of limited size.
 
     Nothing is waited for: a pipe without a writer is not opened, and a file that grows while it is read
-    is refused. ``take`` makes the bytes from the open file and its size, where it should not be held whole.
+    is refused.
 
-    ``what``: how errors call it, ``"File 'm.json'"``. ``refuse``: makes the exception from the message.
+    Parameters
+    ----------
+    path : Path
+        The file; links are followed.
+    what : str
+        How errors call it, such as ``"File 'm.json'"``.
+    most : int
+        Largest size in bytes.
+    refuse : callable
+        Makes the exception from a message.
+    take : callable, optional
+        Makes the bytes from the open file and its size, where it should not be held whole.
 
-    Raises ``FileNotFoundError`` when there is none; the caller knows the remedy. Raises the
-    error of ``refuse`` if the file is no regular file, is too large, or cannot be read.
+    Returns
+    -------
+    bytes
+        The content.
 
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file; the caller knows the remedy.
+    Exception
+        That of ``refuse``, if the file is no regular file, is too large, or cannot be read.
+
+    Examples
+    --------
     >>> read_file(Path("/"), "File '/'", 10, ValueError)
     Traceback (most recent call last):
     ValueError: File '/': it is a folder, not a file; name a file.

@@ -368,19 +368,37 @@ NO_DIFFERENCE = PairedDifference(NO_INTERVAL, math.nan, math.nan)
 
 
 def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> PairedDifference:
-    """Difference of two schedulers from one value per replication each, paired.
+    """Return the difference of two schedulers from one value per replication each, paired.
 
     Formula: with dᵢ = aᵢ − bᵢ, d̄ ± t(n−1, (1+level)/2) · s_d/√n. With common random numbers
     Var(a−b) = Var a + Var b − 2 Cov(a, b) is the smaller, the more the two share their noise.
-    Pairs with a ``nan`` are left out.
 
-    Raises ``SimulationError`` when the two differ in length.
+    Parameters
+    ----------
+    a, b : array_like of float, shape (n,)
+        A value of each replication; pairs with a ``nan`` are left out.
+    level : float, optional
+        Confidence level, between 0 and 1.
 
+    Returns
+    -------
+    PairedDifference
+        Of mean(a) − mean(b), with the variance that pairing saves.
+
+    Raises
+    ------
+    SimulationError
+        If the two differ in length.
+
+    Notes
+    -----
+    Source: Law, Simulation Modeling and Analysis, 5th ed. 2015, sections 10.2.1 and 11.2.
+
+    Examples
+    --------
     >>> d = paired_difference([2.0, 3.0, 4.1, 5.0, 6.0], [1.0, 2.0, 3.0, 4.0, 5.0])
     >>> round(d.difference.mean, 2), d.is_clear, d.variance_reduction > 1000
     (1.02, True, True)
-
-    Source: Law, Simulation Modeling and Analysis, 5th ed. 2015, sections 10.2.1 and 11.2.
     """
     x: Floats = np.asarray(a, dtype=float)
     y: Floats = np.asarray(b, dtype=float)
@@ -492,22 +510,41 @@ NO_RATIO = Ratio(math.nan, math.nan, math.nan, 0)
 
 
 def paired_ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Ratio:
-    """E[a] / E[b] from one value per replication each, paired, with Fieller's interval.
+    """Return E[a] / E[b] from one value per replication each, paired, with Fieller's interval.
 
     Formula: all θ with (ā − θb̄)² ≤ t²·(s_aa − 2θs_ab + θ²s_bb)/n, t = t(n−1, (1+level)/2), s the sample
     (co)variances: the θ that a t test of "the mean of a − θb is 0" does not reject. It is an interval
     as long as b̄ is clearly not 0; else there is none. With pairs that are jointly normal its coverage
     is exact, for any n ≥ 2. Where no value is negative the ratio of the means is not either: of the interval
-    the part from 0 on is returned, which covers as often. Pairs with a ``nan`` are left out.
+    the part from 0 on is returned, which covers as often.
 
-    Raises ``SimulationError`` when the two differ in length.
+    Parameters
+    ----------
+    a, b : array_like of float, shape (n,)
+        A value of each replication; pairs with a ``nan`` are left out.
+    level : float, optional
+        Confidence level, between 0 and 1.
 
+    Returns
+    -------
+    Ratio
+        E[a] / E[b] with its interval, if it has one.
+
+    Raises
+    ------
+    SimulationError
+        If the two differ in length.
+
+    Notes
+    -----
+    Source: Fieller, Some problems in interval estimation, Journal of the Royal Statistical Society B
+    16, 1954; pairing: Law, Simulation Modeling and Analysis, 5th ed. 2015, section 10.2.1.
+
+    Examples
+    --------
     >>> r = paired_ratio([20.2, 20.4, 21.8], [10.0, 10.2, 10.9])
     >>> [round(v, 2) for v in (r.low, r.value, r.high)], r.is_clear
     ([1.98, 2.01, 2.04], True)
-
-    Source: Fieller, Some problems in interval estimation, Journal of the Royal Statistical Society B
-    16, 1954; pairing: Law, Simulation Modeling and Analysis, 5th ed. 2015, section 10.2.1.
     """
     x: Floats = np.asarray(a, dtype=float)
     y: Floats = np.asarray(b, dtype=float)

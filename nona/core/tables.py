@@ -135,11 +135,27 @@ def per_hour(amount: float, currency: str) -> str:
 
 
 def mean_text(value: Estimate, show: Show, ends: bool = False) -> str:
-    """``mean ± half-width``, each shown by ``show``; a dash where there is no mean.
+    """Write a mean with its interval, ``mean ± half-width``.
 
     An interval that reaches much farther to one side, or of which a part was cut off, for no share lies
     beyond 1, is written by its ``ends`` where these digits tell them apart; any is if it is asked for.
 
+    Parameters
+    ----------
+    value : Estimate
+        The mean and its interval.
+    show : callable
+        Writes a number.
+    ends : bool, optional
+        Write the interval by its ends in any case.
+
+    Returns
+    -------
+    str
+        The text; a dash where there is no mean.
+
+    Examples
+    --------
     >>> mean_text(Estimate(mean=0.25, ci95=(0.2, 0.3)), "{:.2f}".format)
     '0.25 ± 0.05'
     >>> mean_text(Estimate(mean=0.99, ci95=(0.97, 1.0)), "{:.2f}".format)

@@ -219,11 +219,34 @@ def memory_split(
     sequences: int,
     graphs_inside: bool = True,
 ) -> MemorySplit:
-    """Return how a GPU's memory is divided, one of ``tp`` that run the model together, as vLLM profiles it.
+    """Return how the memory of one GPU is divided, as vLLM profiles it.
 
     A step of ``budget`` tokens keeps two states of a layer and its feed-forward; then ``sequences`` tokens
-    are sampled. The larger of both is the peak. ``graphs_inside``: CUDA graphs are within the share, as from
-    vLLM 0.21 on.
+    are sampled. The larger of both is the peak.
+
+    Parameters
+    ----------
+    model : LanguageModel
+        The model.
+    memory_bytes : float
+        Memory of the GPU.
+    utilization : float
+        Share of the memory that the engine takes.
+    tp : int
+        GPUs that run the model together.
+    of : NumberWidths
+        Widths of weights, activations, keys and values.
+    budget : int
+        Tokens of a step.
+    sequences : int
+        Requests at a time.
+    graphs_inside : bool, optional
+        Whether CUDA graphs are within the share, as from vLLM 0.21 on.
+
+    Returns
+    -------
+    MemorySplit
+        Bytes of one GPU.
     """
     heads = max(model.kv_heads, tp) / tp  # where there are fewer than GPUs, each GPU holds one
     kv_token = 2 * model.kv_layers * heads * model.head_dim * of.kv
@@ -264,7 +287,21 @@ def requests_that_fit(blocks: int, tokens: int) -> int:
 def share_for(split: MemorySplit, requests: int, tokens: int) -> float:
     """Return the least share of the memory with which so many requests of so many tokens fit.
 
-    It inverts :func:`requests_that_fit`. Above 1: they do not fit at all.
+    It inverts :func:`requests_that_fit`.
+
+    Parameters
+    ----------
+    split : MemorySplit
+        The division of a GPU's memory.
+    requests : int
+        Requests at a time.
+    tokens : int
+        Of each, prompt and answer.
+
+    Returns
+    -------
+    float
+        Share of the memory; above 1 they do not fit at all.
     """
     needed = requests * -(-tokens // BLOCK_TOKENS)
     share = (split.beside_kv + needed * split.kv_block) / split.memory

@@ -44,16 +44,32 @@ class Arrivals:
 
 
 def arrival_chunks(arrivals: Arrivals, rate: float, rng: np.random.Generator, replication: int = 0) -> Times:
-    """Endless chunks of arrival instants (seconds, increasing) of one query class.
+    """Draw the arrival instants of one query class, or replay them.
 
-    ``arrivals``, ``rate``: the process and its mean rate (1/s, above 0; unused by a trace that keeps its own
-        time).
-    ``rng``: the stream of this class.
-    ``replication``: a trace is replayed from its first row in replication 0, from a drawn row in others; a
-        window of a trace from its start in replication 0, from a drawn instant in others.
+    Parameters
+    ----------
+    arrivals : Arrivals
+        The process.
+    rate : float
+        Its mean rate, 1/s, above 0; unused by a trace that keeps its own time.
+    rng : numpy.random.Generator
+        The random stream of this class.
+    replication : int, optional
+        Replication 0 replays a trace from its first row, or its window from the start; others begin at a
+        drawn row or instant.
 
-    Raises ``SimulationError`` for an unknown process or parameters that no process has.
+    Returns
+    -------
+    iterator of ndarray of float, shape (n,)
+        Endless chunks of increasing instants, seconds.
 
+    Raises
+    ------
+    SimulationError
+        For an unknown process, or parameters that no process has.
+
+    Examples
+    --------
     >>> times = next(arrival_chunks(Arrivals("deterministic"), 4.0, np.random.default_rng(1)))
     >>> np.diff(times[:4]).tolist()
     [0.25, 0.25, 0.25]

@@ -120,9 +120,23 @@ def open_scenario(path: Path) -> OpenedScenario:
 def open_bytes(
     data: bytes, name: str, sources: Sources, files_may_be_missing: bool = False
 ) -> OpenedScenario:
-    """Return the scenario that ``data`` holds, text or bundle; ``sources`` has the files that a text names.
+    """Open a scenario file or a bundle.
 
-    With ``files_may_be_missing`` they are only reported where there are other problems as well.
+    Parameters
+    ----------
+    data : bytes
+        A scenario file, or a bundle.
+    name : str
+        Name of the file.
+    sources : Sources
+        Has the files that a scenario file names.
+    files_may_be_missing : bool, optional
+        Report missing files only where there are other problems as well.
+
+    Returns
+    -------
+    OpenedScenario
+        The scenario and its files.
     """
     if is_bundle(data):
         members = read_bundle(data)

@@ -278,7 +278,7 @@ class MemorySpec(ScenarioPart):
 
 
 class ContainersSpec(ScenarioPart):
-    """Containers of a function on an invoker."""
+    """Containers of a function on a node."""
 
     warm: Annotated[int, Field(ge=0, le=48)] = field(
         7,

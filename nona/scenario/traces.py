@@ -376,11 +376,31 @@ def spread_counts(counts: Ints, rng: np.random.Generator) -> Floats:
 
 
 def read_trace(data: bytes, filename: str, where: Where | None = None, clock: Clock = BY_HEADER) -> Floats:
-    r"""Read a trace in whichever known layout it has; with ``where`` only the rows that have it.
+    r"""Read a trace in whichever known layout it has.
 
-    ``clock`` names the column of arrivals and its unit, where the header does not tell them. Instants count
-    from the first of the whole trace either way.
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    filename : str
+        How errors call the file.
+    where : (str, str), optional
+        A column and its value: only rows that have it.
+    clock : Clock, optional
+        The column of arrivals and its unit, where the header does not tell them.
 
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        Arrivals in seconds since the first of the whole trace.
+
+    Raises
+    ------
+    SimulationError
+        If the file is no trace.
+
+    Examples
+    --------
     >>> read_trace(b"time,model\n3,a\n4,b\n6,b\n", "t.csv", ("model", "b")).tolist()
     [1.0, 3.0]
     """
@@ -424,9 +444,26 @@ def _window_of(spec: ArrivalsSpec, times: Floats) -> TraceWindow:
 
 
 def row_arrivals(scenario: Scenario, index: int, read: ReadTrace) -> Arrivals:
-    """Return the arrival process of row ``index`` of the workload, those of language models last.
+    """Return the arrival process of a row of the workload.
 
-    Raises ``SimulationError`` when its trace cannot be read, or no arrival lies in the part that it replays.
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    index : int
+        Row of the workload; those of language models come last.
+    read : callable
+        Reads a trace.
+
+    Returns
+    -------
+    Arrivals
+        The arrival process of the row.
+
+    Raises
+    ------
+    SimulationError
+        If its trace cannot be read, or no arrival lies in the part that it replays.
     """
     spec = scenario.rows[index].arrivals
     times: Floats = np.zeros(0)

@@ -114,7 +114,7 @@ def _capacity(system: ServerlessSystem, records: ServerlessRecords) -> Check:
     return Check(
         "capacity",
         worst_vcpus <= 0 and worst_vgpus <= 0,
-        f"at most {vcpus.max()} vCPUs held on an invoker, and {vgpus.max()} vGPUs on a GPU",
+        f"at most {vcpus.max()} vCPUs held on a node, and {vgpus.max()} vGPUs on a GPU",
     )
 
 

@@ -240,7 +240,7 @@ def judge(system: ServerlessSystem, records: ServerlessRecords) -> tuple[str, st
     if unfinished > MATERIAL * count:
         return "backlogged" if part else "overloaded", (
             f"{unfinished} of {count} measured calls were not complete when the run was cut off"
-            f"{f': {part}' if part else '; add invokers or lower the rates'}."
+            f"{f': {part}' if part else '; add nodes or lower the rates'}."
         )
     change = np.diff(open_at)
     mean, error = float(change.mean()), float(change.std(ddof=1)) / len(change) ** 0.5
@@ -250,7 +250,7 @@ def judge(system: ServerlessSystem, records: ServerlessRecords) -> tuple[str, st
     if growing:
         return "overloaded", (
             f"The number of open calls kept growing, from {open_at[0]:.0f} to {open_at[-1]:.0f}; add "
-            "invokers or lower the rates."
+            "nodes or lower the rates."
         )
     if there - usual > max(BACKLOG * count, UNUSUAL * (1 + usual) ** 0.5):
         return "backlogged", (

@@ -61,10 +61,29 @@ class ExecutorClass:
 
 
 def make_executor_class(device: Device, mig: str | None = None, mps: int | None = None) -> ExecutorClass:
-    """Return the class for ``device``, one of its MIG slices, or one of ``mps`` clients sharing it.
+    """Return the executor class of a device, of its MIG slice, or of an MPS client.
 
-    Raises ``HardwareError`` when the device cannot be sliced so, or more clients share it than MPS admits.
+    Parameters
+    ----------
+    device : Device
+        The GPU.
+    mig : str, optional
+        Profile of its slice.
+    mps : int, optional
+        Clients that share the GPU or the slice.
 
+    Returns
+    -------
+    ExecutorClass
+        The class.
+
+    Raises
+    ------
+    HardwareError
+        If the device cannot be sliced so, or more clients share it than MPS admits.
+
+    Examples
+    --------
     >>> from nona.cluster.hardware.device import devices
     >>> half = make_executor_class(devices()["a100-40gb"], mig="3g.20gb", mps=2)
     >>> half.name, round(half.compute_fraction, 4), half.bandwidth_fraction

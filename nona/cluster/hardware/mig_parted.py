@@ -58,8 +58,27 @@ def read_mig_parted(data: bytes | str, board_name: str, gpus: int = 1) -> MigPar
     entries differ for GPUs that the servers do not have, or for all of them, the configuration gives layouts
     for each: ``name [1]``, ``name [2]`` …
 
-    Raises ``HardwareError`` for text that is no such file, or of which nothing fits the board; one line.
+    Parameters
+    ----------
+    data : bytes or str
+        Content of the file.
+    board_name : str
+        Board of the servers' GPUs, such as ``a100-40gb``.
+    gpus : int, optional
+        GPUs of each server.
 
+    Returns
+    -------
+    MigPartedLayouts
+        Configuration → layout of each GPU, and what was left out.
+
+    Raises
+    ------
+    HardwareError
+        If the text is no such file, or nothing of it fits the board.
+
+    Examples
+    --------
     >>> text = '''version: v1
     ... mig-configs:
     ...   two:

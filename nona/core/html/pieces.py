@@ -113,8 +113,24 @@ def facts(pairs: Mapping[str, object]) -> ReportPart:
 
 
 def table(rows: FilledTable | Sequence[Row], caption: str, long: Sequence[str] = ()) -> ReportPart | None:
-    """Return a table whose first column heads its rows; ``long`` columns wrap.
+    """Return a table of a report.
 
+    Parameters
+    ----------
+    rows : FilledTable or sequence of Row
+        The rows; their first column heads them.
+    caption : str
+        What the table holds.
+    long : sequence of str, optional
+        Headings of columns that wrap.
+
+    Returns
+    -------
+    ReportPart or None
+        The table; ``None`` without rows.
+
+    Examples
+    --------
     >>> table([], "nothing") is None
     True
     """
@@ -130,10 +146,26 @@ def code(text: str) -> ReportPart:
 
 
 def chart(title: str, figure: go.Figure, alt: str, note: str = "") -> ReportPart:
-    """Return a figure under its title; ``alt`` describes it in words.
+    """Return a figure of a report under its title.
 
     The script of Plotly that lies in the file draws it from ``<script type="application/json">``, in which
     :mod:`plotly.io` writes no character that could end it.
+
+    Parameters
+    ----------
+    title : str
+        Stands above the figure.
+    figure : plotly.graph_objects.Figure
+        The figure.
+    alt : str
+        Describes the figure in words.
+    note : str, optional
+        Stands below the figure.
+
+    Returns
+    -------
+    ReportPart
+        The chart.
     """
     drawn = go.Figure(figure).update_layout(template="none")
     data = Markup(plotly.io.to_json(drawn, validate=False))

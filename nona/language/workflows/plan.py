@@ -422,7 +422,24 @@ def plan_language(scenario: Scenario, sources: Sources, on_progress: OnProgress 
 
     Rows of tasks, and the servers that run these, stay as they are: engines share no GPU with tasks.
 
-    Raises ``ScenarioError`` without targets, without a price, or with a row that follows one of tasks.
+    Parameters
+    ----------
+    scenario : Scenario
+        With engines, offers and targets.
+    sources : Sources
+        Where its files are.
+    on_progress : callable, optional
+        Is called with the share of the work that is done.
+
+    Returns
+    -------
+    LanguagePlan
+        Every option that was tried, and the answer.
+
+    Raises
+    ------
+    ScenarioError
+        Without targets, without a price, or with a row that follows one of tasks.
     """
     begin, spec = time.perf_counter(), scenario.plan or PlanSpec()
     check_targets(scenario, spec)

@@ -49,10 +49,32 @@ def parse_guarded(
     symbols: Mapping[str, int] | None = None,
     limits: ChildLimits = ChildLimits(),
 ) -> ModelGraph:
-    """Return the graph that ``reader`` finds in ``data``, read in a child process of its own.
+    """Read a model file in a child process of its own.
 
-    Raises ``GraphError`` when the reader refuses the file, or the child crashes or hits a limit. Raises
-    ``MissingDimensions`` when the reader asks for symbolic dimensions.
+    Parameters
+    ----------
+    reader : str
+        Name of the reader.
+    data : bytes
+        Content of the file.
+    filename : str
+        How errors call the file.
+    symbols : mapping of str to int, optional
+        Numbers of symbolic dimensions.
+    limits : ChildLimits, optional
+        Time and memory of the child process.
+
+    Returns
+    -------
+    ModelGraph
+        The graph.
+
+    Raises
+    ------
+    GraphError
+        If the reader refuses the file, or the child crashes or hits a limit.
+    MissingDimensions
+        If the reader asks for symbolic dimensions.
     """
     with GuardedWorker(limits) as worker:
         return worker.parse(reader, data, filename, symbols)

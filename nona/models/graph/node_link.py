@@ -71,14 +71,30 @@ def from_node_link(
 ) -> ModelGraph:
     """Return the model graph that a node-link document describes.
 
-    ``document``: node-link data, for example from ``json.loads`` or ``networkx.node_link_data``.
-    ``name``: name of the graph; without it the document's own, or ``"graph"``.
-    ``source_format``: format of the source, unless the document names it.
-    ``depth``: nodes that it is inside of, as one of their bodies.
+    Parameters
+    ----------
+    document : mapping
+        Node-link data, for example from ``json.loads`` or ``networkx.node_link_data``.
+    name : str, optional
+        Name of the graph; by default the document's own, or ``"graph"``.
+    source_format : str, optional
+        Format of the source, unless the document names it.
+    depth : int, optional
+        Nodes that it is inside of, as one of their bodies.
 
-    Raises ``GraphError`` when the data is not a directed acyclic graph with finite, non-negative numbers; the
-    message names the node, edge or key.
+    Returns
+    -------
+    ModelGraph
+        The graph.
 
+    Raises
+    ------
+    GraphError
+        If the data is not a directed acyclic graph with finite, non-negative numbers; the message
+        names the node, edge or key.
+
+    Examples
+    --------
     >>> g = from_node_link({"nodes": [{"id": 1, "compute_ms": 3}, {"id": 2}],
     ...                     "links": [{"source": 1, "target": 2, "bytes": 1000}]})
     >>> g.operators[0].compute_s, g.edges[0].size_bytes

@@ -90,9 +90,20 @@ def headline(
 ) -> Finding:
     """State the finding: the scheduler with the lowest mean, its precision and lead, the overloaded ones.
 
-    ``schedulers`` is that of a simulation's report, ``differences`` baseline → scheduler → paired
-    difference, as of :func:`~nona.queries.report.uncertainty.all_differences`; ``off`` scheduler → the
-    range of its mean if task times are off.
+    Parameters
+    ----------
+    schedulers : mapping of str to SchedulerResult
+        Those of a simulation's report.
+    differences : mapping of str to mapping
+        Baseline → scheduler → paired difference, as of
+        :func:`~nona.queries.report.uncertainty.all_differences`.
+    off : mapping of str to ErrorRange, optional
+        Scheduler → range of its mean if task times are off.
+
+    Returns
+    -------
+    Finding
+        The finding.
     """
     best = shortest(schedulers)
     over = [n for n, s in schedulers.items() if s.overloaded]
@@ -256,8 +267,28 @@ def remedies(offered: Resources, background: Resources) -> list[Remedy]:
 def advice(
     name: str, offered: Resources, background: Resources, servers: int, busy: Resources = NOT_BUSY
 ) -> str:
-    """Advice on an overloaded scheduler, in a sentence or two; loads that are offered to it, ``busy`` parts.
+    """Advise on an overloaded scheduler.
 
+    Parameters
+    ----------
+    name : str
+        The scheduler.
+    offered : Resources
+        Loads offered to executors and link, 1 = capacity.
+    background : Resources
+        Loads by the background alone.
+    servers : int
+        Number of servers.
+    busy : Resources, optional
+        Measured busy times.
+
+    Returns
+    -------
+    str
+        One or two sentences.
+
+    Examples
+    --------
     >>> advice("spread", Resources(compute=0.5, network=1.9), Resources(compute=0.0, network=0.0), 8)
     'To bring the link of spread below 95 %, multiply all rates by 0.5 or less, or use a link × 2 or more.'
     """

@@ -31,10 +31,25 @@ def simulation_report(
     precision: simulation.PrecisionReport | None = None,
     system: System | None = None,
 ) -> simulation.SimulationReport:
-    """All schedulers of one simulation; intervals at 95 %.
+    """Report all schedulers of one simulation.
 
-    ``warmup`` and ``precision`` say how long the runs were and why, where that is known; ``system`` gives the
-    loads of stages.
+    Parameters
+    ----------
+    summaries : mapping of str to SchedulerSummary
+        Scheduler → its summary.
+    seconds : float
+        Time on the clock.
+    warmup : Warmup, optional
+        Jobs that were left out, and why.
+    precision : PrecisionReport, optional
+        How precise the means are.
+    system : System, optional
+        Gives the loads of stages.
+
+    Returns
+    -------
+    SimulationReport
+        All schedulers of one simulation; intervals at 95 %.
     """
     engines = sorted({engine for s in summaries.values() for engine in s.engine.split(", ")})
     checks, failed = passed_and_failed({name: s.checks for name, s in summaries.items()})
@@ -66,7 +81,26 @@ def compared(
     off: Mapping[str, ErrorRange],
     advice: Sequence[str],
 ) -> simulation.ComparedReport:
-    """Return the report with every scheduler's difference from a baseline, and what follows."""
+    """Return the report with every scheduler's difference from a baseline, and what follows.
+
+    Parameters
+    ----------
+    report : SimulationReport
+        The report.
+    baseline : str or None
+        Scheduler from which the others differ.
+    differences : mapping of str to Difference
+        Scheduler → its paired difference.
+    off : mapping of str to ErrorRange
+        Scheduler → range of its mean if task times are off.
+    advice : sequence of str
+        What follows, in sentences.
+
+    Returns
+    -------
+    ComparedReport
+        The report with all of these.
+    """
     return simulation.ComparedReport(
         **dict(report), baseline=baseline, differences=differences, off=off, advice=tuple(advice)
     )

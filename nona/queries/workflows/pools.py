@@ -185,12 +185,28 @@ def copies_bytes(scenario: Scenario, cluster: Cluster, row: WorkloadRow, model: 
 
 
 def estimated_rate(users: int, think_s: float, alone_s: float, work_s: float, executors: float) -> float:
-    """Return the queries per second that users of a closed loop may send: an estimate for the formula.
+    """Estimate the queries per second that users of a closed loop may send, for the formula.
 
-    The least of N/(R + think), for the time R of a query alone, and 0.8 of what the executors carry.
-    ``alone_s``, ``work_s``: seconds of a query alone, and of an executor that it takes; ``executors``: those
-    that the row may take.
+    Parameters
+    ----------
+    users : int
+        Users of the loop, N.
+    think_s : float
+        Pause of a user between two queries, seconds.
+    alone_s : float
+        Seconds of a query alone, R.
+    work_s : float
+        Seconds of an executor that a query takes.
+    executors : float
+        Executors that the row may take.
 
+    Returns
+    -------
+    float
+        Queries per second: the least of N/(R + think) and 0.8 of what the executors carry.
+
+    Examples
+    --------
     >>> estimated_rate(8, 1.0, 1.0, 2.0, 100.0), estimated_rate(1000, 0.0, 1.0, 2.0, 10.0)
     (4.0, 4.0)
     """

@@ -35,7 +35,25 @@ def rehearsed(
 ) -> Chosen:
     """Return a scheduler and its tables, by the fastest of its ``rehearsals`` unless ``options`` settle them.
 
-    ``placement`` goes to schedulers that need one; the race has ``rounds``.
+    Parameters
+    ----------
+    system : System
+        The system.
+    scheduler : Scheduler
+        The scheduler.
+    placement : Placement or None
+        For schedulers that need one.
+    options : mapping of str to object
+        Options of the scheduler; those given are not rehearsed.
+    check : callable, optional
+        Is called now and then, and may raise to end the work.
+    rounds : int, optional
+        Rounds of the race.
+
+    Returns
+    -------
+    Chosen
+        The scheduler that decides, and its tables.
     """
     ways = [r for r in scheduler.rehearsals if not r.options.keys() & options.keys()]
     if len(ways) < len(scheduler.rehearsals) or len(ways) < 2 or system.total_rate <= 0:

@@ -207,7 +207,8 @@ def oracle_title(outcomes: Mapping[str, ServerlessPolicyResult], oracle: Oracle 
     nearest = min(over, key=lambda n: (over[n], n))
     paid = any(o.containers is not None for o in outcomes.values())
     alone = ", idle containers left out" if paid else ""
-    return f"{nearest} is closest to the oracle: {share_text(over[nearest])} dearer for the same SLOs{alone}"
+    much = f"{share_text(over[nearest])} more expensive"
+    return f"{nearest} is closest to the oracle: {much} for the same SLOs{alone}"
 
 
 _VERDICTS = {"keeps": "met", "misses": "missed", "open": "undecided"}

@@ -307,7 +307,7 @@ def why_not(tasks: ContractedGraph, smallest_s: Sequence[float], transfer: Trans
     """Return the reason why the tasks of a network are not suitable as stages; empty if they are.
 
     Either there are more than 32, or, with ``smallest_s`` their seconds at the smallest configuration,
-    fetching their inputs from other invokers takes over ten times as long as computing:
+    fetching their inputs from other nodes takes over ten times as long as computing:
     Σ latency + bytes / bandwidth > 10 · Σ seconds.
     """
     if len(tasks.tasks) > MOST_STAGES:
@@ -319,7 +319,7 @@ def why_not(tasks: ContractedGraph, smallest_s: Sequence[float], transfer: Trans
     if fetch_s > FAR_SHORTER * compute_s:
         return (
             f"its {len(tasks.tasks)} tasks compute {1e3 * compute_s:.3g} ms in all, and fetching their "
-            f"inputs from other invokers takes {1e3 * fetch_s:.3g} ms."
+            f"inputs from other nodes takes {1e3 * fetch_s:.3g} ms."
         )
     return ""
 

@@ -38,7 +38,7 @@ def layouts_tab(state: AppState, data: ServerlessOutcome) -> None:
     rows = layouts.rows[policy]
     with right:
         used = sorted({r.invoker for r in rows}) or [0]
-        number = choose_one("Invoker", [f"node {k}" for k in used], "invoker", "The worker node to show.")
+        number = choose_one("Node", [f"node {k}" for k in used], "invoker", "The worker node to show.")
     invoker = int(number.removeprefix("node "))
     node, mode = layouts.nodes[invoker], layouts.mode
     seconds = st.slider(

@@ -308,7 +308,7 @@ def _second_line(planner: EsgPlanner, steps: SearchTrace) -> tuple[str, ...]:
     (best_usd, cost), first = steps.cost_usd[:2], steps.paths[1][0]
     more = cost / best_usd - 1 if best_usd > 0 else 0.0
     dearer = f"{format_number(100 * more, 2)} % more expensive" if more > 1e-9 else "at no higher cost"
-    return (f"Where no invoker has room for it, {planner.system.space[first].text} is next, {dearer}.",)
+    return (f"Where no node has room for it, {planner.system.space[first].text} is next, {dearer}.",)
 
 
 def _thinned_line(kept: tuple[int, ...], all_of: tuple[int, ...]) -> tuple[str, ...]:
@@ -321,7 +321,7 @@ def _thinned_line(kept: tuple[int, ...], all_of: tuple[int, ...]) -> tuple[str, 
 
 def _work_line(steps: SearchTrace, every: int) -> str:
     return (
-        f"{steps.looked:,d} paths were examined and {steps.opened:,d} expanded; {every:,d} complete ones "
+        f"{steps.looked:,d} paths were examined and {steps.opened:,d} expanded; {every:,d} complete paths "
         f"exist. The time blade cut {steps.time_cuts:,d} extensions, the cost blade {steps.cost_cuts:,d}."
     )
 
