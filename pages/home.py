@@ -13,7 +13,8 @@ with st.container(horizontal=True, vertical_alignment="center"):
     hint = "Each question takes a few steps on the pages. Your scenario comes back afterwards."
     button("Start the demo", "start-demo", begin, state, icon="slideshow", hint=hint, type="primary")
     st.caption(
-        "Your own: *File* in the side bar; or drop a file anywhere, also of what you run.", width="content"
+        "For your own cluster, open a scenario by *File* in the side bar, or drop its files anywhere.",
+        width="content",
     )
 st.markdown(
     "A query has four tasks; tasks 2 and 3 can run in parallel. Add other traffic to the link, and see when "

@@ -67,6 +67,14 @@ class Facts(Document):
     not_used: tuple[Fact, ...]
     asked: tuple[Fact, ...]
 
+    @property
+    def answered(self) -> dict[str, str]:
+        """By the key of an answer, the question."""
+        place = f"{GIVEN} "
+        left_out = {fact.place: f"{fact.what}: {fact.value}" for fact in self.not_used}
+        questions = {fact.place: fact.what for fact in self.read} | left_out
+        return {at.removeprefix(place): what for at, what in questions.items() if at.startswith(place)}
+
 
 def fact(what: str, value: str | None, place: str, key: str = "") -> Fact:
     """Return a fact; its place is called ``from`` in JSON."""

@@ -13,7 +13,7 @@ from typing import Any
 from nona.deployment.bursts import Pool, short_text
 from nona.deployment.engines import engine_parts
 from nona.deployment.ensembles import batching_settings
-from nona.deployment.facts import ASKED, Ledger, batch_times, placeholder, text_of
+from nona.deployment.facts import ASKED, GIVEN, NONE, Ledger, batch_times, placeholder, text_of
 from nona.deployment.found import Found, FoundLoad, FoundServers, FoundTimes, Stage, StageGraph
 from nona.models.graph.model import ModelGraph
 from nona.models.graph.node_link import to_node_link
@@ -127,7 +127,7 @@ def _group(servers: FoundServers, graphs: Sequence[StageGraph], ledger: Ledger) 
     if most > 1 and not servers.mps:
         group["instances"] = {"most": min(most, MOST_INSTANCES)}
         ledger.assume(
-            f"{servers.count} × {servers.gpu or 'GPU'}: speed of tasks beside each other",
+            f"{servers.gpu or 'servers'}: speed of tasks beside each other",
             "1, 1/2, 1/3, …: the GPU divides its time",
             servers.place,
         )
@@ -268,10 +268,11 @@ def _ms(seconds: float) -> float:
 
 def _slo(graph: StageGraph, ledger: Ledger) -> dict[str, Any]:
     of = graph.rate_of or graph.name
-    if ledger.dropped(f"{of}.slo"):
+    key, what = f"{of}.slo", f"longest response time of {of} (none: no SLO)"
+    if ledger.dropped(key):
+        ledger.read(what, NONE, f"{GIVEN} {key}")
         return {}
-    slo = ledger.number(f"{of}.slo", f"longest response time of {of} (none: no SLO)", graph.place, "time")
-    return {"slo": placeholder(slo, f"{of}.slo", "time")}
+    return {"slo": placeholder(ledger.number(key, what, graph.place, "time"), key, "time")}
 
 
 def _traffic(graph: StageGraph, found: Found, pool: Pool | None, ledger: Ledger) -> dict[str, Any]:

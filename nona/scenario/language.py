@@ -285,7 +285,7 @@ class EngineSpec(ScenarioPart):
         "both",
         "Role",
         "Both, or prompts on some engines and answers on others; then KV crosses the network.",
-        choices={"both": "prompts and answers", "prefill": "prompts", "decode": "answers"},
+        choices={"both": "both", "prefill": "prompts", "decode": "answers"},
     )
     first_token: Literal["prefill", "decode"] = field(
         "decode",

@@ -97,11 +97,26 @@ def test_an_answer_can_be_changed():
     take_what_runs(state_of(at), what_runs("models.zip", repository()))
     at = go(at, "imported")
     at.text_input(key="imported-answer-look.rate").input("50/s").run()
-    assert at.text_input(key="imported-given-look.rate").value == "50/s"
-    at.text_input(key="imported-given-look.rate").input("60/s").run()
+    assert at.text_input(key="imported-answer-look.rate").value == "50/s"
+    at.text_input(key="imported-answer-look.rate").input("60/s").run()
     assert state_of(at).choices.get(WhatRuns).imported.data["workload"][0]["rate"] == "60/s"
-    at.text_input(key="imported-given-look.rate").input("").run()
-    assert "imported-answer-look.rate" in [field.key for field in at.text_input]
+    at.text_input(key="imported-answer-look.rate").input("").run()
+    assert at.text_input(key="imported-answer-look.rate").value == ""
+    assert "look.rate" in {f.key for f in state_of(at).choices.get(WhatRuns).imported.facts.asked}
+
+
+def test_answered_questions_keep_their_place_and_words():
+    """The field after an answered one is where it was: who goes on by the tabulator is there."""
+    at = go(new_session(), "imported")
+    take_what_runs(state_of(at), [*what_runs("models.zip", repository()), *what_runs("nodes.json", NODES)])
+    at = go(at, "imported")
+    before = [(field.key, field.label) for field in at.text_input if field.key.startswith("imported-answer")]
+    assert len(before) == 3
+    at.text_input(key="imported-answer-look.rate").input("50/s").run()
+    at.text_input(key="imported-answer-look.slo").input("none").run()
+    assert not at.exception
+    after = [(field.key, field.label) for field in at.text_input if field.key.startswith("imported-answer")]
+    assert after == before
 
 
 LOAD_TEST = b"""Concurrency,Inferences/Second,Client Send,Server Queue,Server Compute Infer,p50 latency
@@ -140,7 +155,7 @@ def test_an_answer_may_take_away_questions_that_were_answered():
     at.text_input(key="imported-answer-look.rate").input("none").run()
     assert not at.error
     assert state_of(at).choices.get(WhatRuns).answers == {"look.rate": "none"}
-    at.text_input(key="imported-given-look.rate").input("").run()
+    at.text_input(key="imported-answer-look.rate").input("").run()
     assert {"look.rate", "look.time"} <= {
         f.key for f in state_of(at).choices.get(WhatRuns).imported.facts.asked
     }

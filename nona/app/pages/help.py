@@ -144,7 +144,7 @@ HOW_TO = (
     ),
     HowToEntry(
         "import my cluster's files: a Triton repository, nodes, vLLM, metrics, a load test?",
-        "Drop the files, folders as a ZIP. *What was read* shows each fact with its line, and what is asked.",
+        "Drop the files, folders as a ZIP. *Imported files* shows each fact and asks the rest.",
         "imported",
         also="import, Kubernetes, kubectl, nvidia-smi, Prometheus, KServe, perf_analyzer, AIPerf",
     ),

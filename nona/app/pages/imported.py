@@ -14,11 +14,11 @@ from nona.app.session.imported import (
     take_suggestions,
 )
 from nona.app.session.state import AppState
-from nona.app.widgets.fields import button, label_text, plain, show_error
-from nona.app.widgets.results import table
-from nona.core.tables import Column, Table
+from nona.app.widgets.downloads import download_button
+from nona.app.widgets.fields import button, label_text, plain, show_error, shown_at_once
+from nona.core.tables import Column, Table, csv_bytes
 from nona.core.text import count_text
-from nona.deployment.facts import GIVEN, Fact
+from nona.deployment.facts import GIVEN, Fact, Facts
 
 FACTS = Table[tuple[str, Fact]](
     "",
@@ -47,7 +47,7 @@ _READ = """
 | KServe and Ray Serve configurations | the graph of services, replicas, GPUs |
 | trtexec and ONNX Runtime profiles | times of operators |
 """
-_PARTS = (("read", "read"), ("assumed", "assumed"), ("not_used", "not used"))
+_PARTS = (("asked", "Asked"), ("assumed", "Assumed"), ("read", "Read"), ("not_used", "Not used"))
 
 
 def imported_page(state: AppState) -> None:
@@ -55,7 +55,7 @@ def imported_page(state: AppState) -> None:
     runs = state.choices.get(WhatRuns)
     st.markdown(
         "Drop files of your cluster here: a Triton repository (ZIP), `kubectl get nodes -o json`, a vLLM "
-        "command, two scrapes of Prometheus, a table of perf_analyzer. Files are read as text; nothing runs."
+        "command, scrapes of Prometheus, a table of perf_analyzer. Files are read as text; nothing runs."
     )
     file_field(state, f"imported-files-{len(runs.files)}", "imported")
     if runs.problem:
@@ -70,7 +70,7 @@ def imported_page(state: AppState) -> None:
         st.subheader(f"{count_text(len(facts.asked), 'question')} left open")
         st.caption(
             "Answer each, then make it the scenario. Where a label says none, the word none is an answer. "
-            "Other questions may go away with an answer."
+            "Empty a field to be asked again; other questions may go away with an answer."
         )
         likely = sum(bool(fact.value) for fact in facts.asked)
         if likely:
@@ -79,10 +79,7 @@ def imported_page(state: AppState) -> None:
                 icon="done_all",
                 hint="Answers the questions whose fields name a likely value. Each answer can be changed.",
             )  # fmt: skip
-        _questions(state, facts.asked)
-    if runs.answers:
-        with st.expander("Answered", icon=":material/edit:"):
-            _answers(state, runs)
+    _questions(state, runs, facts)
     with st.container(horizontal=True):
         button(
             "Make it the scenario", "imported-make", make_scenario, state, icon="dns", type="primary",
@@ -90,35 +87,52 @@ def imported_page(state: AppState) -> None:
             hint="Once every question is answered. Undo brings your scenario back.",
         )  # fmt: skip
         button("Forget these files", "imported-forget", forget, state, icon="delete")
-    st.subheader("What was read")
+    st.subheader("What the files say")
+    _facts(facts)
+
+
+def _facts(facts: Facts) -> None:
+    """Show each fact with its file and line, in tables whose cells break lines; their file has all."""
     rows = [(title, fact) for part, title in _PARTS for fact in getattr(facts, part)]
-    table(FACTS.fill(rows), "imported-facts", "Each fact with its file and line", name="what_was_read")
+    shown = [rows[i] for i in shown_at_once(len(rows), "imported-facts", "Facts")]
+    for _, title in _PARTS:
+        cells = [
+            {"what": plain(fact.what), "value": plain(fact.value or "–"), "from": _broken(_from(fact))}
+            for part, fact in shown
+            if part == title
+        ]
+        if cells:
+            st.markdown(f"**{title}**")
+            st.table(cells, border="horizontal", hide_index=True, alt=f"{title}: facts with file and line")
+    download_button(
+        "CSV", "csv-imported-facts", lambda: csv_bytes(FACTS.fill(rows).numbers()), "imported_facts.csv",
+        "All facts with file and line.", type="tertiary",
+    )  # fmt: skip
 
 
-def _questions(state: AppState, asked: tuple[Fact, ...]) -> None:
-    """Draw a field for each question, empty, with what is likely named in it."""
+def _broken(place: str) -> str:
+    """Return a place that may go on in a new line after each folder."""
+    return plain(place).replace("/", "/\u200b")
+
+
+def _questions(state: AppState, runs: WhatRuns, facts: Facts) -> None:
+    """Draw a field for each question; answered ones keep their place, so that the next has the focus."""
+    asked = {fact.key: fact for fact in facts.asked}
     with st.grid(2, min_column_width=320):
-        for fact in asked:
-            key = f"imported-answer-{fact.key}"
+        for question in runs.questions:
+            if question not in asked and question not in runs.answers:
+                continue
+            fact, key = asked.get(question), f"imported-answer-{question}"
+            if question in runs.answers:
+                st.session_state[key] = runs.answers[question]
+            label = fact.what if fact else facts.answered.get(question, question)
             st.text_input(
-                label_text(f"{fact.what[:1].upper()}{fact.what[1:]}"),
+                label_text(f"{label[:1].upper()}{label[1:]}"),
                 key=key,
-                placeholder=f"likely {fact.value}" if fact.value else "",
-                help=plain(f"{fact.place}; on the command line --set {fact.key}=…"),
+                placeholder=f"likely {fact.value}" if fact and fact.value else "",
                 on_change=_answered,
-                args=(state, fact.key, key),
+                args=(state, question, key),
             )
-
-
-def _answers(state: AppState, runs: WhatRuns) -> None:
-    """Draw a field for each answer; an emptied one is asked again."""
-    with st.grid(2, min_column_width=320):
-        for given, text in runs.answers.items():
-            key = f"imported-given-{given}"
-            st.text_input(
-                label_text(given), text, key=key, on_change=_answered, args=(state, given, key),
-                help="Empty it to be asked again.",
-            )  # fmt: skip
 
 
 def _answered(state: AppState, key: str, widget: str) -> None:

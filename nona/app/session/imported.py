@@ -34,12 +34,15 @@ class WhatRuns:
         What they say together; ``None`` before the first file, and where they cannot be read.
     problem
         Why an answer, or a file, was refused.
+    questions
+        Keys of all questions that were asked so far, in the order in which they came.
     """
 
     files: tuple[GivenFile, ...] = ()
     answers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     imported: Imported | None = None
     problem: str = ""
+    questions: tuple[str, ...] = ()
 
 
 def what_runs(name: str, data: bytes) -> tuple[GivenFile, ...]:
@@ -65,8 +68,7 @@ def take_what_runs(state: AppState, files: Sequence[GivenFile]) -> None:
     runs = state.choices.get(WhatRuns)
     names = {file.name for file in files}
     whole = (*(f for f in runs.files if f.name not in names), *files)
-    answers, imported = _read(whole, runs.answers)
-    state.choices.keep(WhatRuns(whole, answers, imported))
+    _keep(state, runs, whole, *_read(whole, runs.answers))
     state.go_to = page_file("imported")
 
 
@@ -96,7 +98,18 @@ def answer(state: AppState, key: str, text: str) -> None:
     except NonaError as error:
         state.choices.keep(replace(runs, problem=str(error)))
         return
-    state.choices.keep(WhatRuns(runs.files, answers, imported))
+    _keep(state, runs, runs.files, answers, imported)
+
+
+def _keep(
+    state: AppState,
+    before: WhatRuns,
+    files: tuple[GivenFile, ...],
+    answers: Mapping[str, str],
+    imported: Imported,
+) -> None:
+    asked = (*before.questions, *before.answers, *(fact.key for fact in imported.facts.asked))
+    state.choices.keep(WhatRuns(files, answers, imported, questions=tuple(dict.fromkeys(asked))))
 
 
 def _read(files: Sequence[GivenFile], answers: Mapping[str, str]) -> tuple[dict[str, str], Imported]:

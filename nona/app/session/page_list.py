@@ -26,7 +26,7 @@ GROUPS: Mapping[str, tuple[PageEntry, ...]] = MappingProxyType(
             *(page for family in _OTHERS for page in family.pages),
             PageEntry(
                 "imported",
-                "What was read",
+                "Imported files",
                 "upload_file",
                 "Which scenario do my cluster's files give, and which facts are missing?",
             ),

@@ -38,7 +38,7 @@ ON_PAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "goodput",
             "statistical efficiency",
         ),
-        "What was read": ("query", "task", "SLO", "batching", "MIG", "MPS", "engine", "KV cache"),
+        "Imported files": ("query", "task", "SLO", "batching", "MIG", "MPS", "engine", "KV cache"),
         "Runs": ("version", "replication", "interval"),
         "Evidence": ("JCT", "interval", "provenance"),
     }

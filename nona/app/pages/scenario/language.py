@@ -165,7 +165,7 @@ BEST_HINT = (
     "prefixes, split roles, MoE or engines other than vLLM: simulate."
 )
 EVEN_HINT = "Predicted load of the busiest engine if requests are split evenly, as round-robin does."
-OPEN, CLOSED, REPLAYED = "at a rate (open)", "from users (closed loop)", "as in the trace"
+OPEN, CLOSED, REPLAYED = "at a rate", "from users", "as in the trace"
 _ARRIVING = ("rate", "concurrency", "after", "arrivals")
 DRAWN = "drawn"
 CONFIG, TRACE = ".config.json", ".tokens."  # in the names of uploaded files
