@@ -23,6 +23,7 @@ from evidence.agreement import (
     run_length,
 )
 from evidence.bulk_queue import bulk_queue, memoryless_batches, unlimited_bound_s
+from evidence.by_hand import batched_query, bind_to, chain, one_task_query, query_of, system_of
 from evidence.theory import (
     choices_jct_s,
     fork_join_bounds_s,
@@ -48,7 +49,6 @@ from nona.queries.placement.result import Placement
 from nona.queries.schedulers.base import Scheduler, SchedulerTables
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.schedulers.sampling_tables import build_tables
-from nona.queries.simulation.by_hand import batched_query, bind_to, chain, one_task_query, query_of, system_of
 from nona.queries.system import BackgroundStream, QueryClass, System
 
 MEAN_S = 0.01

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import plotly.graph_objects as go
 
+from evidence.by_hand import bind_to, one_task_query, system_of
 from evidence.presented import grouped
 from evidence.results import MeasuredBatches, TimeBeside
 from nona.cluster.hardware.table_file import shipped_table
@@ -22,7 +23,6 @@ from nona.core.registry import ChartStyle
 from nona.core.statistics import percentile
 from nona.core.tables import CHANGE, COUNT, PRECISE, SHARE, Column, NumberKind, Table, share_text
 from nona.core.units import format_time
-from nona.queries.simulation.by_hand import bind_to, one_task_query, system_of
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.system import Batching, QueryClass
 from nona.scenario.arrivals import Arrivals

@@ -145,12 +145,23 @@ class TrainSettings:
         return NetworkView.N4 if self.sees_link else NetworkView.N1
 
 
+def first_weights(rng: np.random.Generator, pair: int) -> Floats:
+    """Weights before training: N(0, 2/inputs), the last layer a tenth of it, biases 0."""
+    weights = np.zeros(network.size(pair))
+    layers = network.network_of(weights, pair)
+    for name in network.LAYERS:
+        weight = getattr(layers, name).weight
+        weight[:] = rng.normal(0.0, np.sqrt(2.0 / len(weight)), weight.shape)
+    layers.score3.weight[:] *= 0.1
+    return weights
+
+
 def trained(settings: TrainSettings, on_iteration: OnIteration | None = None) -> tuple[Floats, Floats]:
     """The weights, and the training curve: (iterations,) the mean JCT of each iteration's runs over the
     mean work of a query there. The same settings give the same weights, bit for bit, on one kind of machine.
     """
     streams = RandomStreams(settings.seed)
-    weights = network.first_weights(streams.generator("decima", "weights"), settings.pair)
+    weights = first_weights(streams.generator("decima", "weights"), settings.pair)
     draws = streams.generator("decima", "systems")
     adam, curve = Adam(len(weights)), np.zeros(settings.iterations)
     with threadpool_limits(limits=1):  # sums of several threads differ in the last bit

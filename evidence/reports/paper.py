@@ -13,11 +13,22 @@ from evidence.results import Growth, OverloadRun, PaperStudy, Reach
 from nona.core.document import Estimate
 from nona.core.figures import add_points, figure, rule, scheduler_style, text
 from nona.core.html import pieces as html
-from nona.core.tables import COUNT, FACTOR, TIME, Column, FilledTable, NumberKind, Table, share_text
+from nona.core.tables import (
+    COUNT,
+    FACTOR,
+    TIME,
+    Column,
+    FilledTable,
+    NumberKind,
+    Table,
+    mean_text,
+    share_text,
+    times_text,
+)
 from nona.core.text import join_words
 from nona.core.units import format_number, format_time
 from nona.queries.sweeps.figures import sweep_figure
-from nona.queries.sweeps.findings import ratio_text, stability_finding, stability_text, unstable_spans
+from nona.queries.sweeps.findings import stability_finding, stability_text, unstable_spans
 from nona.queries.sweeps.report import points_table, simulated, value_text
 from nona.queries.sweeps.results import SweepReport, SweptCurve, SweptPoint
 
@@ -198,15 +209,15 @@ def _largest(data: PaperStudy) -> str:
         return "No point has two stable schedulers to compare."
     text = (
         f"With both schedulers stable, and at most {FAR:.0%} of the load at which the other becomes "
-        f"unstable, the largest ratio measured is {ratio_text(far.point.ratio)}: {far.scheduler} at "
-        f"{_where(data, far.sweep, far.point.value)}."
+        f"unstable, the largest ratio measured is {mean_text(far.point.ratio, times_text)}: "
+        f"{far.scheduler} at {_where(data, far.sweep, far.point.value)}."
     )
     if near.point is not far.point:
         sweep = data.sweeps[near.sweep]
         edge = edge_of(sweep.schedulers[near.scheduler])
         until = "" if edge is None else f", unstable from {value_text(edge, sweep.unit)}"
         text += (
-            f" Just below an edge it is {ratio_text(near.point.ratio)} ({near.scheduler} at "
+            f" Just below an edge it is {mean_text(near.point.ratio, times_text)} ({near.scheduler} at "
             f"{_where(data, near.sweep, near.point.value)}{until}), in runs too short "
             "for the queues to reach their mean length."
         )

@@ -86,27 +86,12 @@ class DominatorTree:
         return a
 
 
-def _dominator_tree(dag: Dag, order: Sequence[int]) -> DominatorTree:
+def dominator_tree(dag: Dag, order: Sequence[int]) -> DominatorTree:
     """Return the dominator tree of ``dag``, whose topological order is ``order``. O((n + m) log n)."""
     tree = DominatorTree(len(dag))
     for v in order:
         tree.add(v, dag.predecessors[v])
     return tree
-
-
-def immediate_dominators(dag: Dag) -> tuple[int, ...]:
-    """Return the immediate dominator of every node: the last other node on all paths from the sources to it.
-
-    ``VIRTUAL`` (−1) where there is none: sources, and nodes that different sources reach on
-    separate ways. O((n + m) log n).
-
-    Raises ``GraphError`` when the graph has a cycle.
-
-    >>> immediate_dominators(Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)]))
-    (-1, 0, 0, 0)
-    """
-    tree = _dominator_tree(dag, dag.topological_order())
-    return tuple(tree.parent(v) for v in range(len(dag)))
 
 
 def decompose(dag: Dag) -> Decomposition:
@@ -144,7 +129,7 @@ def decompose(dag: Dag) -> Decomposition:
     if not len(dag):
         return Decomposition((), ())
     order = dag.topological_order()
-    tree = _dominator_tree(dag, order)
+    tree = dominator_tree(dag, order)
     sources = [v for v in order if not dag.predecessors[v]]
     sinks = [v for v in order if not dag.successors[v]]
     cuts = [VIRTUAL] if len(sinks) > 1 else []

@@ -79,14 +79,6 @@ class Reference:
         """Return the column of the rates beside a partner on a type: gpu · q + partner."""
         return gpu * len(self.models) + partner
 
-    def without_model(self, model: int) -> Reference:
-        """Return the reference without one of its models."""
-        others = [i for i in range(len(self.models)) if i != model]
-        columns = [self.column(j, b) for j in range(len(self.types)) for b in others]
-        return Reference(
-            tuple(self.models[i] for i in others), self.types, self.kept[np.ix_(others, columns)]
-        )
-
 
 def reference_of(table: Throughputs, types: Sequence[str]) -> Reference:
     """Return, for each model on each GPU type, the share of its rate alone that it keeps beside each partner.

@@ -8,7 +8,7 @@ import pytest
 from evidence.network_layers import BYTES_PER_S, FLOPS, LAUNCH_S, TaskGraphBuilder
 from evidence.networks import NETWORKS, mixture_of_experts
 from nona.models.contraction.rules import RULES, contract
-from nona.models.decomposition import VIRTUAL, immediate_dominators
+from nona.models.decomposition import VIRTUAL, dominator_tree
 from nona.models.graph.dag import Dag, transitive_reduction
 from nona.queries.workflows.preparation import prepare
 from nona.scenario.file import scenario_from_mapping
@@ -85,7 +85,8 @@ def graph_differences(dag: Dag) -> tuple[str, ...]:
     other.add_edges_from((SOURCE, v) for v in range(len(dag)) if not dag.predecessors[v])
     above = nx.immediate_dominators(other, SOURCE)
     wanted = tuple(VIRTUAL if above[v] == SOURCE else above[v] for v in range(len(dag)))
-    dominated = immediate_dominators(dag) == wanted
+    tree = dominator_tree(dag, dag.topological_order())
+    dominated = tuple(map(tree.parent, range(len(dag)))) == wanted
     agrees = {"order": ordered, "transitive reduction": reduced, "dominators": dominated}
     return tuple(what for what, same in agrees.items() if not same)
 

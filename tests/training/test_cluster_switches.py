@@ -272,9 +272,6 @@ def test_columns_are_types_of_partners_and_a_fully_profiled_job_matches_itself()
     assert row[at] == pytest.approx(own / table.rate("v100", "b", 1))
     back = reference.kept[reference.models.index("d"), reference.column(1, reference.models.index("b"))]
     assert back == pytest.approx(other / table.rate("v100", "d", 1))
-    less = reference.without_model(0)
-    assert (less.models, less.kept.shape) == (tuple("bcde"), (4, 8))
-    assert less.kept[0, less.column(1, 2)] == pytest.approx(row[at])
 
 
 def _estimates(share):

@@ -121,10 +121,6 @@ class KeptRuns:
         """Return the run of this job, if it is kept."""
         return next((k for k in self.kept if k.job_id == job_id), None)
 
-    def run_of(self, data: SimulatedRun) -> KeptRun | None:
-        """Return the run with this result, if it is kept."""
-        return next((k for k in self.kept if k.data is data), None)
-
     @property
     def made(self) -> int:
         """The number of runs made so far, also of those that are gone."""

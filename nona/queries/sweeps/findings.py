@@ -18,8 +18,6 @@ from nona.core.tables import (
     Column,
     FilledTable,
     Table,
-    mean_text,
-    times_text,
 )
 from nona.core.text import count_text, join_words, verb
 from nona.queries.sweeps.report import value_text
@@ -108,15 +106,6 @@ def _span(report: SweepReport) -> str:
 
 
 SHOWN = 4  # names in one list
-
-
-def ratio_text(ratio: Estimate) -> str:
-    """Return a ratio with its interval.
-
-    >>> ratio_text(Estimate(mean=1.41, ci95=(1.38, 1.442)))
-    '1.41 × ± 0.031 ×'
-    """
-    return mean_text(ratio, times_text)
 
 
 def at_value(report: SweepReport, value: float) -> dict[str, SweptPoint]:

@@ -8,7 +8,7 @@ from sizes import sized
 
 from evidence.learning.gradient import Adam, Graphs, gradient
 from evidence.learning.rollouts import Choices, Rollout, advantages, job_seconds
-from evidence.learning.training import TrainSettings, drawn_system, rollouts_of, trained
+from evidence.learning.training import TrainSettings, drawn_system, first_weights, rollouts_of, trained
 from nona.core.errors import SimulationError
 from nona.models.graph.dag import Dag
 from nona.queries.schedulers.learned.card import Ranges, from_text, numbers_of, out_of_range, read_weights
@@ -17,7 +17,6 @@ from nona.queries.schedulers.learned.network import (
     LINK_PAIR,
     STATE,
     embed,
-    first_weights,
     leaky,
     network_of,
 )

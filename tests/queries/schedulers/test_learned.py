@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scheduler_cases import fork_join_chain, random_ready, random_view, system_of
 
+from evidence.learning.training import first_weights
 from nona.core.errors import SimulationError
 from nona.queries.schedulers.learned import card, choose, decima
 from nona.queries.schedulers.learned.network import (
     BLIND_PAIR,
     LINK_PAIR,
-    first_weights,
     leaky,
     mean_work_s,
     network_of,

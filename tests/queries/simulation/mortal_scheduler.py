@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evidence.by_hand import one_task_query, system_of
 from nona.queries.schedulers.base import NetworkView, Scheduler, SchedulerTables
 from nona.queries.schedulers.registry import get_scheduler
-from nona.queries.simulation.by_hand import one_task_query, system_of
 from nona.queries.system import BackgroundStream
 
 SYSTEM = system_of(

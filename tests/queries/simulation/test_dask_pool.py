@@ -18,11 +18,11 @@ import pytest
 from mortal_scheduler import SYSTEM, mortal, prepared, total_jobs
 from simulation_cases import same_runs
 
+from evidence.by_hand import bind_to
 from nona.cli.main import main
 from nona.core.errors import SimulationError
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation import dask_pool
-from nona.queries.simulation.by_hand import bind_to
 from nona.queries.simulation.dask_pool import DaskPool, check_address, simulation_report
 from nona.queries.simulation.replications import run_replications
 from nona.queries.simulation.run import Cancelled, RunOptions

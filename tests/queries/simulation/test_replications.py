@@ -15,10 +15,11 @@ from simulation_cases import same_runs
 from sizes import first
 
 from benchmarks.kept_server import alive, until
+from evidence import by_hand
 from nona.core.errors import SimulationError
 from nona.core.experiments import RETRIES, InProcess, ProcessPool
 from nona.queries.schedulers.registry import get_scheduler
-from nona.queries.simulation import by_hand, replications, run
+from nona.queries.simulation import replications, run
 
 OPTIONS = run.RunOptions(jobs=400, warmup=50)
 

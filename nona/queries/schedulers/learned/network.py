@@ -116,17 +116,6 @@ def network_of(weights: Floats, pair: int) -> PolicyNetwork:
     return PolicyNetwork(*layers)
 
 
-def first_weights(rng: np.random.Generator, pair: int) -> Floats:
-    """Weights before training: N(0, 2/inputs), the last layer a tenth of it, biases 0."""
-    weights = np.zeros(size(pair))
-    network = network_of(weights, pair)
-    for name in LAYERS:
-        weight = getattr(network, name).weight
-        weight[:] = rng.normal(0.0, np.sqrt(2.0 / len(weight)), weight.shape)
-    network.score3.weight[:] *= 0.1
-    return weights
-
-
 def leaky(x: Any) -> Any:
     """max(x, x/5), element by element.
 
