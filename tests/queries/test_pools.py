@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from nona.core.errors import ScenarioError
+from nona.queries.placement.capacity import default_shares, executor_utilization
 from nona.queries.schedulers.registry import get_scheduler
 from nona.queries.simulation.run import RunOptions, simulate_run
 from nona.queries.workflows.outcome import cautions_of
 from nona.queries.workflows.preparation import prepare
+from nona.queries.workflows.simulation import beyond_capacity
 from nona.scenario.file import dump_scenario, parse_scenario
 from nona.scenario.schema import Scenario
 from nona.scenario.values import NamedSpec
@@ -277,3 +279,17 @@ def test_a_scheduler_that_cannot_run_is_named_and_the_scenario_of_the_result_sta
     assert cautions_of(prepared)[-1].startswith("spark-fair cannot run here: it picks tasks")
     with pytest.raises(ScenarioError, match="add one that can run"):
         prepare(given.model_copy(update={"schedulers": given.schedulers[1:]}))
+
+
+@pytest.mark.parametrize(("rate", "overloaded"), [(10, False), (410, True)])
+def test_users_of_a_closed_loop_overload_nothing_but_open_rows_beside_them_may(rate, overloaded):
+    """Two kinds of GPU of unlike speed: shares drawn at random ask too much of the slow ones."""
+    model = {"directed": True, "edges": [], "nodes": [{"id": "a", "compute_ms": {"t4": 10, "l4": 1}}]}
+    data = {
+        "cluster": {"servers": [{"count": 2, "gpu": "t4"}, {"count": 2, "gpu": "l4"}]},
+        "workload": [{"model": "m", "concurrency": 40, "name": "users"}, {"model": "m", "rate": rate}],
+        "models": {"m": model},
+    }
+    system = prepare(Scenario.model_validate(data)).system
+    assert max(executor_utilization(system, default_shares(system))[1]) > 1
+    assert beyond_capacity(system, "local", None) is overloaded

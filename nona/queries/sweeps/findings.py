@@ -173,8 +173,9 @@ def at_values(report: SweepReport, value: float) -> FilledTable:
 
 def sweep_text(report: SweepReport) -> str:
     """Format the output of ``nona sweep``."""
+    what = report.label if report.label == report.key else f"{report.label} ({report.key})"
     lines = [
-        f"{report.label} ({report.key}): {count_text(len(report.values), 'value')}, "
+        f"{what}: {count_text(len(report.values), 'value')}, "
         f"{count_text(report.replications, 'replication')} of {report.jobs:,} jobs "
         f"({report.engine}, {report.seconds:.1f} s)",
         *sweep_findings(report),

@@ -125,8 +125,13 @@ def beyond_capacity(system: System, name: str, placement: Placement | None) -> b
     """Return whether the shares by which a scheduler draws its executors load a class of them fully.
 
     That is known of ``local``, ``spread`` and ``nona``, and of every scheduler where no shares would do.
+    Users of closed loops wait for their queries, so that they overload nothing: they count as no load.
     """
-    if least_utilization(system) >= 1:
+    loading = system
+    if system.closed:
+        queries = (replace(q, rate=0.0) if q.users else q for q in system.queries)
+        loading = replace(system, queries=tuple(queries))
+    if least_utilization(loading) >= 1:
         return True
     if name == "nona" and placement is not None:
         shares = placement.class_shares
@@ -134,7 +139,7 @@ def beyond_capacity(system: System, name: str, placement: Placement | None) -> b
         shares = default_shares(system)
     else:
         return False
-    background, by_class = executor_utilization(system, shares)
+    background, by_class = executor_utilization(loading, shares)
     return background + max(by_class) >= 1
 
 

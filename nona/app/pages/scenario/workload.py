@@ -199,6 +199,7 @@ _ICONS = {"never": ":material/block:", "split": ":material/call_split:"}
 def load_gauges(state: AppState, load: OfferedLoad | None) -> None:
     """Show the offered load of link and servers, and warnings about it."""
     background = state.scenario.background
+    users = any(row.concurrency for row in state.scenario.workload)  # who overload nothing
     placed = None if state.is_stale("place") else state.result_of("place", SolvedPlacement)
     busy = None if placed is None else placed.nona.predicted.network_utilization
     own = None if busy is None else max(0.0, busy - background.network.utilization)
@@ -229,7 +230,7 @@ def load_gauges(state: AppState, load: OfferedLoad | None) -> None:
             "No placement can keep up: queues grow without bound. Add servers below, or lower the rates.",
             icon=":material/error:",
         )
-    elif load is not None and load.background + load.even >= 1:
+    elif load is not None and load.background + load.even >= 1 and not users:
         st.warning(
             "Schedulers that pick GPUs at random (local, spread) cannot keep up; nona and schedulers that "
             "see queues can.",
