@@ -89,7 +89,11 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class StageGraph:
-    """Stages of a query; ``share``: the part of the queries that take this way, ``None`` where asked."""
+    """Stages of a query; ``share``: the part of the queries that take this way, ``None`` where asked.
+
+    ``measured``: it is a model whose operators were measured, without stages; ``symbols``: the sizes of its
+    open dimensions.
+    """
 
     name: str
     stages: tuple[Stage, ...]
@@ -97,6 +101,8 @@ class StageGraph:
     place: str
     share: float | None = 1.0
     rate_of: str = ""
+    measured: MeasuredModel | None = None
+    symbols: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +138,36 @@ class FoundLoad:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundProfile:
+    """Seconds of a model's layers, one after the other; copies between them are ``copies_s``.
+
+    ``stem``: of its file's name; ``batch``: the inputs that probably ran together, ``None`` where unknown.
+    """
+
+    stem: str
+    place: str
+    layers: tuple[tuple[str, float], ...]
+    copies_s: float = 0.0
+    batch: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredModel:
+    """A model of a file, called ``model`` inside it, with the seconds of its operators at a batch."""
+
+    file: str
+    model: str
+    seconds: Mapping[str, float]
+    batch: int
+    profile: FoundProfile
+
+    @property
+    def step_s(self) -> float:
+        """Seconds of a step, copies included."""
+        return sum(self.seconds.values()) + self.profile.copies_s
+
+
+@dataclass(frozen=True, slots=True)
 class FoundEngine:
     """An engine of a language model: settings as a scenario has them."""
 
@@ -153,6 +189,7 @@ class Found:
     times: tuple[FoundTimes, ...] = ()
     loads: tuple[FoundLoad, ...] = ()
     engines: tuple[FoundEngine, ...] = ()
+    profiles: tuple[FoundProfile, ...] = ()
     blocks: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     precision: str = ""
     stack: str = ""
@@ -165,6 +202,7 @@ class Found:
             self.times + other.times,
             self.loads + other.loads,
             self.engines + other.engines,
+            self.profiles + other.profiles,
             {**self.blocks, **other.blocks},
             self.precision or other.precision,
             self.stack or other.stack,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -13,13 +13,13 @@ from nona.core.errors import DeploymentError, GraphError
 from nona.deployment.ensembles import stage_graph
 from nona.deployment.facts import AnswerError, Facts, Ledger
 from nona.deployment.files import GivenFile
-from nona.deployment.found import Batching, Found, Stage, StageGraph
+from nona.deployment.found import Batching, Found, FoundTimes, Stage, StageGraph
 from nona.deployment.gpu_sharing import shared_servers
 from nona.deployment.joining import join
 from nona.deployment.kinds import Kind, RecognizedFile, recognize
 from nona.deployment.kserve import inference_graph, inference_service, ray_serve
 from nona.deployment.load_tests import aiperf, aiperf_records, model_analyzer, perf_analyzer
-from nona.deployment.located import Tree
+from nona.deployment.measured import measured_model
 from nona.deployment.nodes import node_servers
 from nona.deployment.profiles import ort_profile, trtexec_layers, trtexec_profile, trtexec_times
 from nona.deployment.prometheus import scrapes
@@ -105,6 +105,8 @@ def import_files(files: Sequence[GivenFile], answers: Mapping[str, str] | None =
     found += more
     found += _load_tests(by_kind, ledger)
     found += _profiles(by_kind, ledger)
+    measured, models = _measured(found, graphs, [t.file for t in by_kind.get("onnx", [])], ledger)
+    found, extra = found + measured, {**extra, **models}
     found += _services(by_kind, ledger)
     plugins = [(t.file, t.tree) for t in by_kind.get("device-plugin", [])]
     if (parted or plugins) and not (found.servers or found.engines):
@@ -191,31 +193,39 @@ def _onnx_graphs(
     with GuardedWorker() as worker:
         for model in models:
             for name in model.onnx.values():
-                graph = _onnx_graph(model, name, data[name], worker, ledger)
+                sizes: dict[str, int] = {}
+                batched = model.batching.max_batch > 1
+                graph = _onnx_graph(model.name, sizes, name, data[name], worker, ledger, batched)
                 if graph is not None:
                     graphs[name] = graph
     return graphs
 
 
 def _onnx_graph(
-    model: TritonModel, name: str, data: bytes, worker: GuardedWorker, ledger: Ledger
+    model: str,
+    symbols: dict[str, int],
+    name: str,
+    data: bytes,
+    worker: GuardedWorker,
+    ledger: Ledger,
+    batched: bool = False,
 ) -> ModelGraph | None:
-    symbols: dict[str, int] = {}
+    """Return the graph of a file; sizes of open dimensions are asked, and put into ``symbols``."""
     for _ in range(2):
         try:
             return read_model(data, PurePosixPath(name).name, symbols=symbols, worker=worker)
         except MissingDimensions as question:
             for i, symbol in enumerate(question.names):
-                batch = i == 0 and model.batching.max_batch > 1
+                batch = i == 0 and batched
                 size = 1.0 if batch else ledger.number(
-                    f"{model.name}.{symbol}", f"size of the dimension {symbol} of {model.name}", f"{name}:1",
+                    f"{model}.{symbol}", f"size of the dimension {symbol} of {model}", f"{name}:1",
                     "count",
                 )  # fmt: skip
                 if size is None:
                     return None
                 symbols[symbol] = int(size)
         except GraphError as error:
-            ledger.not_used(f"{model.name}: its graph", str(error), f"{name}:1")
+            ledger.not_used(f"{model}: its graph", str(error), f"{name}:1")
             return None
     return None
 
@@ -260,17 +270,48 @@ def _profiles(by_kind: Mapping[Kind, list[RecognizedFile]], ledger: Ledger) -> F
         found += trtexec_times(one.tree, ledger)
     for one in by_kind.get("ray-serve", []):
         found += ray_serve(one.tree, ledger)
-    for kind, note in _NOTED.items():
-        for one in by_kind.get(kind, []):
-            note(one.tree, ledger)
+    for one in by_kind.get("trtexec-profile", []):
+        found += trtexec_profile(one.tree, ledger)
+    for one in by_kind.get("ort-profile", []):
+        found += ort_profile(one.tree, ledger)
+    for one in by_kind.get("trtexec-layers", []):
+        trtexec_layers(one.tree, ledger)
     return found
 
 
-_NOTED: Mapping[Kind, Callable[[Tree, Ledger], None]] = {
-    "trtexec-profile": trtexec_profile,
-    "trtexec-layers": trtexec_layers,
-    "ort-profile": ort_profile,
-}
+def _measured(
+    found: Found, graphs: Mapping[str, ModelGraph], files: Sequence[GivenFile], ledger: Ledger
+) -> tuple[Found, dict[str, bytes]]:
+    """Return what profiles measured: steps of stages, and models of their own with their files."""
+    if not found.profiles:
+        return Found(), {}
+    stages = {stage.onnx: stage for graph in found.graphs for stage in graph.stages if stage.onnx}
+    others = {file.base: file.data for file in files if file.name not in graphs and file.name not in stages}
+    alone, symbols = dict[str, ModelGraph](), dict[str, dict[str, int]]()
+    with GuardedWorker() as worker:
+        for name, data in others.items():
+            symbols[name] = {}
+            graph = _onnx_graph(PurePosixPath(name).stem, symbols[name], name, data, worker, ledger)
+            if graph is not None:
+                alone[name] = graph
+    whole, used = Found(), dict[str, bytes]()
+    for profile in found.profiles:
+        model = measured_model(profile, {**graphs, **alone}, ledger)
+        if model is None:
+            continue
+        if model.file in stages:
+            times = {model.batch: model.step_s}
+            whole += Found(times=(FoundTimes(stages[model.file].service, times, profile.place),))
+        elif model.file not in used:
+            name, sizes = PurePosixPath(model.file).stem, symbols[model.file]
+            row = StageGraph(name, (), (), profile.place, measured=model, symbols=sizes)
+            whole += Found(graphs=(row,))
+            used[model.file] = others[model.file]
+        else:
+            ledger.not_used(
+                f"{profile.stem}: its layers", f"{model.file} has a profile already", profile.place
+            )
+    return whole, used
 
 
 def _services(by_kind: Mapping[Kind, list[RecognizedFile]], ledger: Ledger) -> Found:

@@ -14,7 +14,8 @@ from nona.deployment.bursts import Pool, short_text
 from nona.deployment.engines import engine_parts
 from nona.deployment.ensembles import batching_settings
 from nona.deployment.facts import ASKED, GIVEN, NONE, Ledger, batch_times, placeholder, text_of
-from nona.deployment.found import Found, FoundLoad, FoundServers, FoundTimes, Stage, StageGraph
+from nona.deployment.found import Found, FoundLoad, FoundServers, FoundTimes, MeasuredModel, Stage, StageGraph
+from nona.deployment.measured import measured_csv
 from nona.models.graph.model import ModelGraph
 from nona.models.graph.node_link import to_node_link
 from nona.scenario.lookup import unused_name
@@ -55,7 +56,12 @@ def join(
     groups = [_group(s, kept, ledger) for s in servers]
     cost = {k: v for k, v in (("stack", found.stack), ("precision", found.precision)) if v and graphs}
     alone = 0
+    measured: list[tuple[MeasuredModel, str]] = []
     for graph in kept:
+        if (model := graph.measured) is not None:
+            measured.append((model, _profiled_device(servers, graph, model, ledger)))
+            workload.append(_measured_row(graph, model, found, ledger))
+            continue
         times = {
             stage.name: _time(stage, graphs, found.times, _alone(graph), ledger) for stage in graph.stages
         }
@@ -75,8 +81,11 @@ def join(
     data: dict[str, Any] = {"version": 1, "name": _title(kept, engines.names), "cluster": cluster}
     if workload:
         data["workload"] = workload
+    if measured:
+        table = unused_name("measured.csv", files)
+        files[table], cost["measured"] = measured_csv(measured), table
     if engines.precision:
-        cost = {"precision": engines.precision}
+        cost["precision"] = engines.precision
     if cost:
         data["cost"] = cost
     return Joined(data, files)
@@ -324,6 +333,31 @@ def _explained(graph: StageGraph, seen: FoundLoad, pool: Pool) -> tuple[float, s
         f", {found.low:.3g} to {found.high:.3g}: {kind} that explain your queue, not your arrivals; "
         f"Poisson ones would wait {short_text(found.poisson_s)}"
     )
+
+
+def _measured_row(graph: StageGraph, model: MeasuredModel, found: Found, ledger: Ledger) -> dict[str, Any]:
+    """Return the row of a model whose operators were measured: with as many inputs as ran together."""
+    row: dict[str, Any] = {"model": model.file, "name": graph.name}
+    if graph.symbols:
+        row["symbols"] = dict(graph.symbols)
+    what = f"{graph.name}: inputs of a query, as its profile had"
+    inputs = int(
+        float(ledger.assume(what, model.batch, model.profile.place, "count", f"{graph.name}.inputs"))
+    )
+    row |= {"batch": inputs} if inputs > 1 else {}
+    return row | _traffic(graph, found, None, ledger) | _slo(graph, ledger)
+
+
+def _profiled_device(
+    servers: Sequence[FoundServers], graph: StageGraph, model: MeasuredModel, ledger: Ledger
+) -> str:
+    """Return the device of a profile: that of the servers where they have one kind, else it is asked."""
+    device = _device(servers, graph, ledger)
+    if device != "any" or not all(s.gpu for s in servers):
+        return device if device != "any" else f"{ASKED}servers.gpu"
+    key = f"{model.profile.stem}.gpu"
+    device = ledger.device(key, f"device that {model.profile.place} was measured on", model.profile.place)
+    return device or f"{ASKED}{key}"
 
 
 def _stages(graph: StageGraph, servers: Sequence[FoundServers], ledger: Ledger) -> dict[str, Any]:

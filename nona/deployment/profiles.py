@@ -7,18 +7,17 @@ written ``a + b`` or ``{ForeignNode[a...b]}``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from statistics import median
 
 from nona.core.errors import DeploymentError
 from nona.deployment.facts import Ledger, text_of
-from nona.deployment.found import Found, FoundTimes
+from nona.deployment.found import Found, FoundProfile, FoundTimes
 from nona.deployment.located import Tree
 from nona.scenario.gate import entries, mapping
 
-_FUSED = re.compile(r"\s\+\s|ForeignNode\[")
 _NONE = re.compile(r"^(?:Reformatting|Reformat|Memcpy|copy)", re.IGNORECASE)
 _KERNEL = "_kernel_time"
 
@@ -34,11 +33,14 @@ class _Question:
 
     def batch(self, ledger: Ledger) -> float | None:
         """Return the inputs that ran together, or ask; the file's name may tell them (``_b8``)."""
-        hint = re.search(r"(?:_b|batch[_-]?)(\d{1,4})(?!\d)", self.stem)
         what = f"inputs that ran together in {self.place}"
-        return ledger.number(
-            f"{self.stem}.batch", what, self.place, "count", float(hint[1]) if hint else None
-        )
+        return ledger.number(f"{self.stem}.batch", what, self.place, "count", self.likely_batch)
+
+    @property
+    def likely_batch(self) -> float | None:
+        """The inputs that its file's name tells."""
+        hint = re.search(r"(?:_b|batch[_-]?)(\d{1,4})(?!\d)", self.stem)
+        return float(hint[1]) if hint else None
 
 
 def _question(tree: Tree) -> _Question:
@@ -63,23 +65,29 @@ def trtexec_times(tree: Tree, ledger: Ledger) -> Found:
     return Found(times=(FoundTimes(model, {int(batch): seconds}, tree.place_of(0)),))
 
 
-def trtexec_profile(tree: Tree, ledger: Ledger) -> None:
-    """Note the layers of ``trtexec --exportProfile``: fused ones together, copies of none."""
-    total = 0.0
-    stem = _question(tree).stem
+def trtexec_profile(tree: Tree, ledger: Ledger) -> Found:
+    """Return the layers of ``trtexec --exportProfile``; copies are of none."""
+    question, layers, copies_s = _question(tree), list[tuple[str, float]](), 0.0
+    stem = question.stem
     for i in range(len(tree.entries())):
         name, ms = tree.text(i, "name"), tree.number(i, "averageMs", most=1e9)
         if not name or ms is None:
             continue
-        total += ms
         if _NONE.match(name):
-            ledger.not_used(
-                f"{stem}: a copy that belongs to no operator: {name}", ms * 1e-3, tree.place_of(i), "time"
-            )
+            copies_s += ms * 1e-3
+            what = f"{stem}: a copy that belongs to no operator: {name}"
+            ledger.not_used(what, ms * 1e-3, tree.place_of(i), "time")
         else:
-            fused = ", fused: no operator alone" if _FUSED.search(name) else ""
-            ledger.read(f"{stem}: layer {name}{fused}", ms * 1e-3, tree.place_of(i), "time")
-    ledger.read(f"{stem}: all layers together", total * 1e-3, tree.place_of(), "time")
+            layers.append((name, ms * 1e-3))
+            ledger.read(f"{stem}: layer {name}", ms * 1e-3, tree.place_of(i), "time")
+    total_s = copies_s + sum(time_s for _, time_s in layers)
+    ledger.read(f"{stem}: all layers together", total_s, tree.place_of(), "time")
+    return _found(question, layers, copies_s)
+
+
+def _found(question: _Question, layers: Sequence[tuple[str, float]], copies_s: float = 0.0) -> Found:
+    profile = FoundProfile(question.stem, question.place, tuple(layers), copies_s, question.likely_batch)
+    return Found(profiles=(profile,)) if layers else Found()
 
 
 def trtexec_layers(tree: Tree, ledger: Ledger) -> None:
@@ -89,8 +97,8 @@ def trtexec_layers(tree: Tree, ledger: Ledger) -> None:
         ledger.not_used("layer without a time", str(name)[:200], tree.place_of("Layers", i))
 
 
-def ort_profile(tree: Tree, ledger: Ledger) -> None:
-    """Note the median time of each operator in ONNX Runtime's trace; fences and sessions are none."""
+def ort_profile(tree: Tree, ledger: Ledger) -> Found:
+    """Return the median time of each operator in ONNX Runtime's trace; fences and sessions are none."""
     events = entries(tree.get("traceEvents") if isinstance(tree.data, Mapping) else tree.data)
     base = ("traceEvents",) if isinstance(tree.data, Mapping) else ()
     seen: dict[str, list[float]] = {}
@@ -108,7 +116,8 @@ def ort_profile(tree: Tree, ledger: Ledger) -> None:
             f"{tree.place_of()}: no event of an operator of ONNX Runtime; traces of other programs are not "
             "read."
         )
-    stem = _question(tree).stem
+    question, layers = _question(tree), list[tuple[str, float]]()
+    stem = question.stem
     cuda = any(args.get("provider") == "CUDAExecutionProvider" for _, args in first.values())
     for operator, durations in seen.items():
         i, args = first[operator]
@@ -117,10 +126,14 @@ def ort_profile(tree: Tree, ledger: Ledger) -> None:
         if _NONE.match(operator):
             ledger.not_used(f"{stem}: {operator}, outside the model", time_s, place, "time")
         else:
+            layers.append((operator, time_s))
             ledger.read(
                 f"{stem}: {operator}{', on the CPU: a host step' if host else ''}", time_s, place, "time"
             )
-    if cuda:
-        what = f"{stem}: times of operators on CUDA are the host's"
-        ledger.not_used(what, f"{text_of(sum(map(median, seen.values())) * 1e-6, 'time')} in all: kernels "
-                        "run on after their launch", tree.place_of())  # fmt: skip
+    total = text_of(sum(time_s for _, time_s in layers), "time")
+    if not cuda:
+        ledger.not_used(f"{stem}: times of operators", f"{total} in all, of a CPU", tree.place_of())
+        return Found()
+    what = f"{stem}: times of operators on CUDA hold for the GPU"
+    ledger.assume(what, f"{total} in all, by the host's clock: kernels may run on", tree.place_of())
+    return _found(question, layers)

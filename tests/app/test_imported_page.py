@@ -6,8 +6,10 @@ import zipfile
 
 from app_driver import go, new_session, said, state_of
 
-from nona.app.session.imported import WhatRuns, make_scenario, take_what_runs, what_runs
+from nona.app.session.imported import WhatRuns, answer, make_scenario, take_what_runs, what_runs
 from nona.app.session.opening import new_state
+from nona.models.graph.readers import read_model
+from nona.scenario.sample_files import sample_root
 
 NODE = {
     "kind": "Node",
@@ -117,6 +119,22 @@ def test_answered_questions_keep_their_place_and_words():
     assert not at.exception
     after = [(field.key, field.label) for field in at.text_input if field.key.startswith("imported-answer")]
     assert after == before
+
+
+def test_a_measured_model_and_its_table_are_uploads_of_the_scenario():
+    network = (sample_root() / "alexnet.onnx").read_bytes()
+    names = [operator.id for operator in read_model(network, "alexnet.onnx").operators]
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("net/alexnet.onnx", network)
+        archive.writestr("net/layers.json", json.dumps([{"name": n, "averageMs": 0.1} for n in names]))
+    state = new_state()
+    take_what_runs(state, [*what_runs("net.zip", out.getvalue()), *what_runs("nodes.json", NODES)])
+    for key, text in (("layers.batch", "1"), ("alexnet.rate", "5/s"), ("alexnet.slo", "none")):
+        answer(state, key, text)
+    make_scenario(state)
+    assert state.scenario.cost.measured == "measured.csv"
+    assert set(state.uploads.names()) == {"alexnet.onnx", "measured.csv"}
 
 
 LOAD_TEST = b"""Concurrency,Inferences/Second,Client Send,Server Queue,Server Compute Infer,p50 latency

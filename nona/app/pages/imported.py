@@ -45,7 +45,7 @@ _READ = """
 | two or more scrapes of Prometheus of one server | rates, batches, queue times, time by batch, KV blocks |
 | perf_analyzer, model_analyzer, AIPerf | times by batch, speed of instances, lengths of requests |
 | KServe and Ray Serve configurations | the graph of services, replicas, GPUs |
-| trtexec and ONNX Runtime profiles | times of operators |
+| trtexec and ONNX Runtime profiles, with the `model.onnx` in one ZIP | times of operators |
 """
 _PARTS = (("asked", "Asked"), ("assumed", "Assumed"), ("read", "Read"), ("not_used", "Not used"))
 
