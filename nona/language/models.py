@@ -213,13 +213,7 @@ _KEEP_KV, _KEEP_NONE = (
 
 
 def _attending(config: Mapping[str, Any], layers: int, what: str) -> tuple[int, tuple[str, ...]]:
-    """Return how many layers keep keys and values, 0 for all, and what is left out of their kinds.
-
-    Raises
-    ------
-    GraphError
-        For a kind of layer that is not known.
-    """
+    """Return how many layers keep keys and values (0: all), and what is left out; refuse an unknown kind."""
     kinds = config.get("layer_types")
     if not isinstance(kinds, list) or not kinds:
         return 0, ()

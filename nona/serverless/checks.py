@@ -58,10 +58,7 @@ def ended_s(records: ServerlessRecords) -> Floats:
 
 
 def _stage_joined_s(system: ServerlessSystem, records: ServerlessRecords) -> Floats:
-    """Return the times (n, S) at which calls joined the queues of stages; ``nan`` where they did not.
-
-    An entry stage's on arrival, another's when the last of its predecessors' batches ended.
-    """
+    """Return the times (n, S) at which calls joined the queues of stages; ``nan`` where they did not."""
     calls = records.calls
     joined = np.full(calls.batch.shape, np.nan)
     stage_end_s = np.append(records.batches.ended_s, np.nan)[calls.batch]

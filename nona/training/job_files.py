@@ -213,10 +213,7 @@ def read_job_table(data: bytes, filename: str) -> tuple[TrainingJob, ...]:
 
 
 def _table_job(line: TableRow, number: str) -> TrainingJob | None:
-    """Return the job of the row, called by its number where it has no name.
-
-    ``None`` where there is a problem.
-    """
+    """Return the job of the row, named by its number by default; ``None`` where there is a problem."""
 
     def given(key: str, read: Callable[[str], V], default: V) -> V:
         return read(key) if line.cell(key) else default

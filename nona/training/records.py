@@ -409,10 +409,7 @@ def _causality(records: TrainingRecords, spans: Spans) -> Check:
 
 
 def _little(system: TrainingSystem, records: TrainingRecords) -> Check:
-    """Jobs in the system, summed over the rounds, are the time that jobs were there (Little's law, L = λW).
-
-    A job counts from its first round to the end of the round in which it is complete.
-    """
+    """Little's law, L = λW: jobs in the system, summed over the rounds, are the time that jobs were there."""
     length = records.round_end_s - records.round_start_s
     clock = np.concatenate([[0.0], np.cumsum(length)])
     seen = ~np.isnan(records.admitted_s)

@@ -77,10 +77,7 @@ def read_throughputs(
 
 @dataclass(slots=True)
 class _RateRows:
-    """Rates from the rows of a table.
-
-    Entering a row answers whether it gives a rate by which a job can run by itself.
-    """
+    """Rates from the rows of a table; entering one answers whether a job can run by itself at its rate."""
 
     alone: dict[AloneKey, float] = field(default_factory=dict)
     spread: dict[AloneKey, float] = field(default_factory=dict)

@@ -294,10 +294,7 @@ def _cut_off(state: AppState, kind: str) -> AppJob | None:
 
 
 def _result(state: AppState, run: PageRun[D]) -> D | None:
-    """Return the last result; one of another scenario is a line with a switch, which brings it back.
-
-    One of this scenario as it was before a change has a warning. While the next one is made there is neither.
-    """
+    """Return the last result: folded if of another scenario, with a warning if the scenario has changed."""
     data = state.result_of(run.kind, run.result_type)
     if data is None or _runs(state, run.kind) or not _is_stale(state, run):
         return data

@@ -61,10 +61,7 @@ def _in_order(request_rerun: Callable[..., None]) -> Callable[..., None]:
 
 
 def _pressed_once(request_rerun: Callable[..., None]) -> Callable[..., None]:
-    """Streamlit's ``AppSession.request_rerun``: a fragment that polls brings no press.
-
-    The press comes in a request of its own.
-    """
+    """Streamlit's ``AppSession.request_rerun``; a fragment that polls brings no press, a request its own."""
 
     def without_presses(session: Any, client_state: Any) -> None:
         if client_state is not None and client_state.is_auto_rerun:

@@ -46,10 +46,7 @@ def slow_text() -> str:
 
 
 class _ProgressReporter:
-    """Takes in progress, and reports it now and then.
-
-    The job's ``live`` is that of a :class:`~nona.queries.chart_data.LiveRun`.
-    """
+    """Reports progress now and then; ``live`` is that of a :class:`~nona.queries.chart_data.LiveRun`."""
 
     def __init__(self, prepared: PreparedSystem, context: JobContext) -> None:
         scenario, self._context, self._last = prepared.scenario, context, 0.0

@@ -120,10 +120,7 @@ def _judging(target: float) -> Callable[[Replications, int, int], Verdict]:
 
 
 def _point_of(value: float, settled: TestResult[Replications], target: float) -> OverPoint:
-    """Return the point of a settled test.
-
-    Goodput: hits / seconds of the window, for each run, then as the others the mean over the runs.
-    """
+    """Return the point of a settled test; goodput is hits / seconds of the window, the mean over the runs."""
     seen = settled.result
 
     def mean(of: Callable[[RunMeasures], float]) -> Interval:
@@ -289,10 +286,7 @@ class KneePoints:
             wanted = going
 
     def _simulate(self, looks: Sequence[Probe], on_share: OnShare) -> None:
-        """Return the missing replications of every tested value.
-
-        The first few show which values need no more.
-        """
+        """Return the missing replications of tested values; the first few show which values need no more."""
         for most in (FEW, max(look.replications for look in looks)):
             wanted = {(look.policy, look.value): min(look.replications, most) for look in looks}
             self._points.extend(wanted, partial(self._runs, on_share))
