@@ -398,9 +398,9 @@ def _validation_finding(summary: ValidationSummary) -> str:
 
 def times_tab(state: AppState) -> None:
     st.caption(
-        "Modelled times come from a formula whose constants were read off profiles of single operators. "
-        "Here they are compared with published latencies of whole networks; nothing is fitted to the "
-        "counted ones. Batch 1."
+        "Modelled times come from a formula whose constants were fitted to measured networks. Here they are "
+        "compared with published latencies of whole networks at batch 1. The fit saw these rows too; the "
+        "errors with each network left out are below."
     )
     report = validation_report()
     _validation_tiles(report.overall)

@@ -94,8 +94,8 @@ HOW_TO = (
     HowToEntry(
         "let GPUs batch queries?", "Open *Batching* below a row, or *Batching of all rows*.", "scenario"
     ),
-    HowToEntry("use measured times?", "*Times on* takes a table.", "models"),
-    HowToEntry("add a GPU that is not listed?", "*Devices of your own*.", "scenario"),
+    HowToEntry("use measured times?", "Open *Times on* and give a table of measured times.", "models"),
+    HowToEntry("add a GPU that is not listed?", "Enter it under *Devices of your own*.", "scenario"),
     HowToEntry(
         "know which parts run where?",
         "*Solve the placement* simulates many placements and takes the best.",
