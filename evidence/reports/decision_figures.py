@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from evidence.reports.decisions import QUESTIONS, compared, heat, ratio_words, where
 from evidence.results import DecisionStudy, QuestionKey
-from nona.core.figures import BAD, GOOD, QUIET, add_heat, add_points, colours, figure, rule, text
+from nona.core.figures import BAD, GOOD, PALETTE, QUIET, add_heat, add_points, figure, rule, text
 from nona.core.registry import ChartStyle
 from nona.core.tables import share_text
 
@@ -26,7 +26,7 @@ def ratios_figure(data: DecisionStudy, key: QuestionKey) -> go.Figure:
     """
     cells = sorted(compared(data, key), key=lambda c: c.answer.ratio)
     families = list(dict.fromkeys(n.family for n in data.networks.values()))
-    colour = colours(families)
+    colour = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(families)}
     chart = figure(430)
     for number, family in enumerate(families):
         own = [(rank, c) for rank, c in enumerate(cells, 1) if data.networks[c.cell.network].family == family]

@@ -6,7 +6,7 @@ only the family that it serves, and the rooms below the families import none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -174,10 +174,3 @@ class Family:
 def families() -> tuple[Family, ...]:
     """Return all families, in the order of lists (:mod:`nona.families`)."""
     return tuple(load(place) for place in load("nona.families:FAMILIES"))
-
-
-def declared(what: str) -> Iterator[Any]:
-    """Yield what every family declares under that name, loaded, where it declares anything."""
-    for family in families():
-        if place := getattr(family, what):
-            yield load(place)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import html
 import math
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,15 +45,6 @@ TEXT_PX, SMALL_PX = 12, 11  # of legends and titles; of ticks and notes
 GOOD, BAD, QUIET = "#14a394", "#e25555", "#8390a6"
 PLAIN = ChartStyle(QUIET, "solid", "circle")  # of what only stands beside the data
 DASHED = ChartStyle(QUIET, "dash", "circle")
-
-
-def colours(names: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each name, in the order given.
-
-    >>> colours(["a", "b"])["b"]
-    '#14a394'
-    """
-    return {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(dict.fromkeys(names))}
 
 
 def text(value: object, longest: int = 60) -> str:

@@ -104,16 +104,11 @@ def activation_bytes(costed: CostedGraph, edges: Sequence[Edge]) -> float:
     alive while it runs.
     """
     own = [cost.read_bytes + cost.write_bytes for cost in costed.costs]
-    return float(np.maximum(_alive_bytes(costed, edges, 1), own).max())
+    return float(np.maximum(_alive_bytes(costed, edges), own).max())
 
 
-def sent_bytes(costed: CostedGraph, edges: Sequence[Edge]) -> Floats:
-    """Bytes that later operators read of each operator and those before it, in their order; the last: 0."""
-    return _alive_bytes(costed, edges, 0)
-
-
-def _alive_bytes(costed: CostedGraph, edges: Sequence[Edge], after: int) -> Floats:
-    """Bytes of tensors from the operator that makes them until ``after`` the last that reads them."""
+def _alive_bytes(costed: CostedGraph, edges: Sequence[Edge]) -> Floats:
+    """Bytes of tensors from the operator that makes them to the last that reads them."""
     index = costed.graph.index
     last: dict[tuple[int, str], tuple[int, float]] = {}
     for edge in edges:
@@ -123,6 +118,6 @@ def _alive_bytes(costed: CostedGraph, edges: Sequence[Edge], after: int) -> Floa
     change = np.zeros(len(index) + 1)
     for (source, _), (until, size) in last.items():
         change[source] += size
-        change[until + after] -= size
+        change[until + 1] -= size
     alive: Floats = np.cumsum(change)[:-1]
     return alive

@@ -30,7 +30,7 @@ from nona.scenario.serverless import ServerlessSpec
 from nona.serverless.chart_data import LayoutNode, Layouts, ServerlessOutcome
 from nona.serverless.checks import checks_of
 from nona.serverless.engine.options import PlatformRunOptions, ServerlessProgress
-from nona.serverless.metrics import judge, measure, slo_ratios, summarise
+from nona.serverless.metrics import judge, slo_ratios, summarise
 from nona.serverless.oracle import HOW
 from nona.serverless.oracle import oracle as bound_of
 from nona.serverless.policies.base import ConfigurationPolicy
@@ -253,9 +253,9 @@ def report_of(result: ServerlessResult) -> ServerlessReport:
     checks, failed = passed_and_failed(result.checks)
     best = keeps_most(result.summaries)
     hits = {
-        name: [measure(result.system, run).all.hit_rate for run in runs]
-        for name, runs in result.records.items()
-        if result.summaries[name].state != "overloaded"
+        name: list(summary.runs["slo_hit_rate"])
+        for name, summary in result.summaries.items()
+        if summary.state != "overloaded"
     }
     return ServerlessReport.from_fields(
         result,
