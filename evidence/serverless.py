@@ -276,8 +276,8 @@ def _cell(done: TaskResult, slo_s: Sequence[float]) -> Cell:
     means = [(_of_slo(a.latency_s.mean, s), a.calls) for a, s in applications]
     missed = summary.configuration_miss_rate
     return Cell(
-        hits=tuple(r.measures.all.hit_rate for r in done.runs),
-        costs=tuple(r.measures.all.cost_per_call for r in done.runs),
+        hits=tuple(r.all.hit_rate for r in done.runs),
+        costs=tuple(r.all.cost_per_call for r in done.runs),
         miss=None if missed is None else missed.mean,
         search_s=summary.search_s.mean,
         fill=tuple(_of_slo(a.latency_s.p50, s) for a, s in applications),

@@ -56,10 +56,19 @@ class CallMeasures:
         return ratio(self.cost, self.calls)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class RunMeasures:
-    """Measures of one run, with the fields of :class:`~nona.serverless.results.ServerlessPolicyResult`."""
+    """Measures of one run, with the fields of :class:`~nona.serverless.results.ServerlessPolicyResult`.
 
+    ``ratios``: latency over SLO of each measured call (``nan``: not complete), ``window_s`` seconds of
+    these after ``warmup`` calls.
+    """
+
+    state: str
+    state_reason: str
+    ratios: Floats
+    window_s: float
+    warmup: int
     all: CallMeasures
     applications: tuple[CallMeasures, ...]
     cost_per_hit: float
@@ -158,7 +167,13 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
     batches, length_s = int(inside.sum()), sums.end_s - sums.start_s
     entry = np.array([[s in app.entries for s in range(_widest(system))] for app in system.applications])
     inner = inside & ~entry[of.application, of.stage]
+    state, why = judge(system, records)
     return RunMeasures(
+        state=state,
+        state_reason=why,
+        ratios=slo_ratios(system, records),
+        window_s=length_s,
+        warmup=int(calls.measured.argmax()),
         all=everything,
         applications=tuple(
             _calls(records, cost, hit, calls.measured & (calls.application == a))
@@ -271,7 +286,7 @@ def summarise(
     The state is the worst of the replications; a mean is that of the replications.
     """
     runs = [measure(system, r) for r in records]
-    state, reason = max((judge(system, r) for r in records), key=lambda judged: STATES.index(judged[0]))
+    worst = max(runs, key=lambda run: STATES.index(run.state))
     planned = any(r.sums.planned for r in records)
 
     def mean(value: Callable[[RunMeasures], float]) -> Interval:
@@ -279,10 +294,10 @@ def summarise(
 
     latency = [r.all.latency_s for r in runs]
     return serverless.ServerlessPolicyResult(
-        state=state,
-        state_reason=reason,
+        state=worst.state,
+        state_reason=worst.state_reason,
         replications=len(records),
-        slo_hit_rate=share_within([slo_ratios(system, r) for r in records]),
+        slo_hit_rate=share_within([r.ratios for r in runs]),
         cost_per_call_usd=mean(lambda r: r.cost_per_call).estimate,
         cost_per_hit_usd=mean(lambda r: r.cost_per_hit).estimate,
         latency_s=serverless.Latency(ci95=mean(lambda r: r.all.latency_s[0]).ends, **dict(_spread(latency))),

@@ -26,8 +26,8 @@ def test_a_cheap_point_computed_anew_lies_within_its_stored_interval():
     run = PlatformRunOptions(calls=data.calls)
     (done,) = run_tasks([PolicyTask(setting(name, data.seed), "fast-gshare", {}, run, 1)])
     stored = data.settings[name].cells["fast-gshare"]
-    assert done.runs[0].measures.all.hit_rate == pytest.approx(stored.hits[0], abs=0.02)
-    assert done.runs[0].measures.all.cost_per_call == pytest.approx(stored.costs[0], rel=0.02)
+    assert done.runs[0].all.hit_rate == pytest.approx(stored.hits[0], abs=0.02)
+    assert done.runs[0].all.cost_per_call == pytest.approx(stored.costs[0], rel=0.02)
 
 
 def test_every_interval_stored_follows_from_its_own_replications_and_pays_no_less_than_the_oracle():
@@ -125,7 +125,7 @@ def test_tasks_pair_policies_and_do_not_depend_on_the_number_of_processes():
     assert repr([d.runs for d in alone]) == repr([d.runs for d in together])  # nan is not equal to itself
     assert heard == sorted(heard)
     assert heard[-1] == pytest.approx(1.0)
-    assert [r.measures.all.calls for r in alone[0].runs] == [r.measures.all.calls for r in alone[1].runs]
+    assert [r.all.calls for r in alone[0].runs] == [r.all.calls for r in alone[1].runs]
 
 
 def test_searches_are_timed_and_counted():

@@ -59,7 +59,6 @@ from nona.serverless.workflows.run import (
     simulate_serverless_scenario,
     write_serverless,
 )
-from nona.serverless.workflows.tasks import Replication
 from tests.cli.calling import refusal, text
 
 STRICT = load_scenario(scenario_path("strict_light"))
@@ -197,8 +196,9 @@ def seen(ratio, replications, state="stable"):
     none = dict.fromkeys(CallMeasures.__dataclass_fields__, 0)
     calls = CallMeasures(**{**none, **known, "latency_s": (ratio,) * 7})
     rest = dict.fromkeys(RunMeasures.__dataclass_fields__, 0.0)
-    run = RunMeasures(**{**rest, "all": calls, "applications": (calls,), "search_s": (0.0,) * 7})
-    return (Replication(run, np.full(CALLS, ratio), state, 10.0, 100),) * replications
+    rest |= {"all": calls, "applications": (calls,), "search_s": (0.0,) * 7, "state": state}
+    run = RunMeasures(**{**rest, "ratios": np.full(CALLS, ratio), "window_s": 10.0, "warmup": 100})
+    return (run,) * replications
 
 
 def searched(asked, keeps):

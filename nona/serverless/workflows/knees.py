@@ -42,7 +42,7 @@ from nona.serverless.results import (
 )
 from nona.serverless.workflows.preparation import prepare_serverless
 from nona.serverless.workflows.run import chosen_policies, warmup_calls
-from nona.serverless.workflows.tasks import PolicyTask, Replication, TaskPool, run_tasks
+from nona.serverless.workflows.tasks import PolicyTask, TaskPool, run_tasks
 
 MOST_CALLS = 100_000
 SWEPT = (  # what is often asked for
@@ -97,14 +97,14 @@ def _check(scenario: Scenario, number: ScenarioNumber, settings: OverRequest) ->
 ALPHA = 0.05  # of each verdict
 
 
-Replications = tuple[Replication, ...]  # of one policy at one value
+Replications = tuple[RunMeasures, ...]  # of one policy at one value
 
 
 def _counts(seen: Replications, target: float) -> HitCounts:
     return hit_counts([run.ratios for run in seen], target)
 
 
-def _is_overloaded(run: Replication) -> bool:
+def _is_overloaded(run: RunMeasures) -> bool:
     return run.state == "overloaded"
 
 
@@ -124,9 +124,9 @@ def _point_of(value: float, settled: TestResult[Replications], target: float) ->
     seen = settled.result
 
     def mean(of: Callable[[RunMeasures], float]) -> Interval:
-        return mean_interval([of(run.measures) for run in seen])
+        return mean_interval([of(run) for run in seen])
 
-    goodput = [ratio(run.measures.all.hits, run.window_s) for run in seen]
+    goodput = [ratio(run.all.hits, run.window_s) for run in seen]
     return OverPoint(
         value=value,
         slo_hit_rate=estimate_of(_counts(seen, target)),
@@ -266,7 +266,7 @@ class KneePoints:
     ) -> None:
         self._scenario, self._number, self._settings = scenario, number, settings
         self._sources, self._pool = sources, pool
-        self._points = PointCache[tuple[str, float], Replication](_is_overloaded)
+        self._points = PointCache[tuple[str, float], RunMeasures](_is_overloaded)
         self._options: dict[str, Options] = {
             policy.name: options for policy, options in chosen_policies(scenario, settings.schedulers)
         }

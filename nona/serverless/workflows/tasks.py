@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from nona.core.arrays import Floats
 from nona.core.experiments import InProcess, Key, Pool, RunListener, Shares, do_nothing
 from nona.core.options import Options
 from nona.scenario.lookup import Sources
@@ -40,25 +39,11 @@ class PolicyTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Replication:
-    """One run: its measures, for pairing, its state, and the seconds of its measured window.
-
-    ``ratios``: latency over SLO of each measured call (``nan``: not complete); ``warmup`` calls came before.
-    """
-
-    measures: metrics.RunMeasures
-    ratios: Floats
-    state: str
-    window_s: float
-    warmup: int
-
-
-@dataclass(frozen=True, slots=True)
 class TaskResult:
     """The result of a task."""
 
     summary: ServerlessPolicyResult
-    runs: tuple[Replication, ...]
+    runs: tuple[metrics.RunMeasures, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +70,7 @@ class Tasks:
                 on_progress(ServerlessProgress(task.policy, number, share))
         return TaskResult(
             summary=metrics.summarise(system, records),
-            runs=tuple(
-                Replication(
-                    measures=metrics.measure(system, r),
-                    ratios=metrics.slo_ratios(system, r),
-                    state=metrics.judge(system, r)[0],
-                    window_s=r.sums.end_s - r.sums.start_s,
-                    warmup=task.run.first,
-                )
-                for r in records
-            ),
+            runs=tuple(metrics.measure(system, r) for r in records),
         )
 
 
