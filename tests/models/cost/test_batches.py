@@ -228,7 +228,7 @@ def test_activations_are_the_most_alive_at_once_and_the_largest_batch_must_fit()
     study(f"{{max_batch: {fits}}}", gpu=small)
     with pytest.raises(NonaError) as caught:
         study(f"{{max_batch: {fits + 1}}}", gpu=small)
-    assert f"lower max_batch to at most {fits:,}, or take a larger GPU or slice." in str(caught.value)
+    assert f"Lower max_batch to at most {fits:,}, or take a larger GPU or slice." in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
