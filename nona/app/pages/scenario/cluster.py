@@ -31,7 +31,7 @@ from nona.queries.workflows.rows import held_bytes
 from nona.scenario.cluster import ServerGroupSpec
 from nona.scenario.schema import CostSpec
 
-SHARING = ("Whole GPUs", "MIG slices", "MPS clients", "Concurrent tasks")
+SHARING = ("Whole GPUs", "MIG slices", "MPS clients", "Concurrent")
 
 
 def capacity_tiles(cluster: Cluster, tasks: Cluster | None, cost: CostSpec) -> None:
@@ -88,7 +88,7 @@ def hardware_notices(state: AppState, cluster: Cluster) -> None:
         st.warning(plain(warning), icon=":material/speed:")
     for warning in sharing_warnings(names):
         st.warning(plain(warning), icon=":material/splitscreen:")
-    for note in [n for name in names for n in hardware_notes(given, name)]:
+    for note in dict.fromkeys(n for name in names for n in hardware_notes(given, name)):
         st.caption(plain(note))
 
 
@@ -144,8 +144,8 @@ def _remove(state: AppState, index: int) -> None:
 def _sharing(state: AppState, index: int, sharing: str, board: str | None) -> None:
     options = [s for s in SHARING if board or s != SHARING[1] or sharing == s]
     hint = (
-        "Whole: one task at a time per GPU. MIG: hardware slices. MPS: clients with equal shares. Concurrent "
-        "tasks: several tasks at once without limits between them, as Triton runs its instances."
+        "Whole: one task at a time per GPU. MIG: hardware slices. MPS: clients with equal shares. "
+        "Concurrent: several tasks at once without limits between them, as Triton runs its instances."
     )
     take = partial(scenario_edits.set_sharing, state, index)
     selector("Shared as", options, sharing, f"sharing-{state.revision}-{index}", take, hint)

@@ -142,7 +142,7 @@ def set_sharing(state: AppState, group: int, sharing: str) -> None:
         changes["mig"] = layout_texts(board)[min(1, len(layout_texts(board)) - 1)]  # the first is one slice
     if sharing == "MPS clients":
         changes["mps"] = 2
-    if sharing == "Concurrent tasks":
+    if sharing == "Concurrent":
         changes["instances"] = {"most": 2}
     _change_group(state, group, **changes)
 
