@@ -291,7 +291,7 @@ class ComparedReport(SimulationReport):
 Bottleneck = Literal["executors", "link"]
 
 
-class Sureness(Document):
+class MeanConfidence(Document):
     """One scheduler's figures, seconds and shares; ``None`` where there is none.
 
     ``prediction`` is ``"none"`` where theory has no formula for the scheduler, ``"overloaded"`` where

@@ -24,7 +24,7 @@ from nona.queries.report import figures, series
 from nona.queries.report.comparison import changes
 from nona.queries.report.placement.figures import comparison_figure, jct_split_figure, servers_of
 from nona.queries.report.placement.text import PARTS, parts_of
-from nona.queries.results import ReplicationMeans, Resources, Sureness
+from nona.queries.results import MeanConfidence, ReplicationMeans, Resources
 from nona.queries.schedulers.registry import SCHEDULERS
 from nona.queries.workflows.outcome import simulation_outcome
 from nona.scenario.schema import Scenario
@@ -181,7 +181,7 @@ def test_a_dumbbell_joins_two_values_and_the_forest_has_prediction_simulation_an
     assert "no value before" in made.layout.yaxis.ticktext[1]
     assert list(figures.dumbbell_figure(found, "compute").data[0].x) == [50.0, 50.0]
     times = {"predicted_s": 0.019, "jct_s": around(0.02, 0.002), "little_s": 0.0201, "idle_s": 0.01}
-    row = filled(Sureness, scheduler="nona", state="stable", prediction="formula", error=-0.05, **times)
+    row = filled(MeanConfidence, scheduler="nona", state="stable", prediction="formula", error=-0.05, **times)
     over = but(row, scheduler="spread", state="overloaded", jct_s=UNKNOWN, error=None)
     made = figures.forest_figure([row, over])
     simulated, predicted, little, idle = made.data

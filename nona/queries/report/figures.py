@@ -43,10 +43,10 @@ from nona.queries.results import (
     Changes,
     Difference,
     HitsOverTime,
+    MeanConfidence,
     Measure,
     MeasureChange,
     Schedulers,
-    Sureness,
 )
 
 
@@ -219,11 +219,11 @@ def _change_label(row: MeasureChange, measure: Measure) -> str:
     return sign + mean_text(row.change, show)
 
 
-def forest_figure(rows: Sequence[Sureness]) -> go.Figure:
+def forest_figure(rows: Sequence[MeanConfidence]) -> go.Figure:
     """Diamond: prediction. Dot with line: simulated mean with 95 % interval. Bar: Little's law.
 
     The dotted line is the idle bound, below which no mean can lie; overloaded schedulers say so.
-    ``rows`` are those of :func:`~nona.queries.report.uncertainty.sureness_rows`.
+    ``rows`` are those of :func:`~nona.queries.report.uncertainty.confidence_rows`.
     """
     chart = figure(96 + ROW * len(rows))
     names = [text(r.scheduler, 24) for r in rows]
@@ -237,19 +237,19 @@ def forest_figure(rows: Sequence[Sureness]) -> go.Figure:
     if idle:
         look, hover = replace(PLAIN, dash="dot"), "idle bound: %{x:,.3~r} ms"
         add_line(chart, "idle bound", [1e3 * idle] * 2, [names[0], names[-1]], look, hover)
-    name_rows(chart, [r.scheduler for r in rows], [_sureness_label(r) for r in rows])
+    name_rows(chart, [r.scheduler for r in rows], [_confidence_label(r) for r in rows])
     fitting_axis(chart, values, "mean JCT, ms")
     chart.update_xaxes(nticks=6)
     return chart
 
 
-def _sureness_label(row: Sureness) -> str:
+def _confidence_label(row: MeanConfidence) -> str:
     if row.jct_s.mean is None:
         return row.state
     return "no prediction" if row.error is None else f"prediction {100 * row.error:+.1f} %"
 
 
-def _simulated(chart: go.Figure, rows: Sequence[Sureness], names: Sequence[str]) -> None:
+def _simulated(chart: go.Figure, rows: Sequence[MeanConfidence], names: Sequence[str]) -> None:
     jcts, hover = [r.jct_s for r in rows], "%{y}: simulated %{x:,.3~r} ms"
     add_means(chart, "simulated, 95 %", names, jcts, 1e3, PLAIN, hover, lying=True)
     looks = [scheduler_style(r.scheduler).colour for r in rows]

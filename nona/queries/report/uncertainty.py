@@ -22,11 +22,11 @@ from nona.queries.results import (
     Bottleneck,
     Difference,
     Differences,
+    MeanConfidence,
     PairedMean,
     Resources,
     SchedulerResult,
     SimulationReport,
-    Sureness,
     Verdict,
 )
 from nona.queries.simulation.records import Records
@@ -115,20 +115,20 @@ def idle_bound_s(system: System) -> float:
     return float(rates @ np.array(chains) / rates.sum())
 
 
-def sureness_rows(
+def confidence_rows(
     report: SimulationReport, predicted: Mapping[str, float | None], idle_s: float | None
-) -> list[Sureness]:
+) -> list[MeanConfidence]:
     """One row per scheduler of a simulation's report."""
     return [_row(name, s, predicted, idle_s) for name, s in report.schedulers.items()]
 
 
 def _row(
     name: str, s: SchedulerResult, predicted: Mapping[str, float | None], idle_s: float | None
-) -> Sureness:
+) -> MeanConfidence:
     mean, span, half = s.jct_s.mean, s.jct_s.ci95, s.jct_s.half_width
     predicted_s = predicted.get(name)
     offered = (s.offered.compute, s.offered.network)
-    return Sureness.from_fields(
+    return MeanConfidence.from_fields(
         s,
         scheduler=name,
         reason=s.state_reason,
@@ -158,16 +158,17 @@ def bottleneck(offered: Resources) -> Bottleneck:
 
 LEVEL = 0.9  # of the stated error of a modelled time
 MEANING = {
-    "Predicted": "by formula: each executor and link is a queue of its own with Poisson arrivals.",
+    "Predicted": "by formula, where each executor and link is a queue of its own with Poisson arrivals.",
     "Simulated": "the mean over independent runs with Student's 95 % interval, which states the sampling "
     "error alone.",
-    "Idle bound": "the longest chain of tasks on the fastest executors of an idle cluster: no mean is below.",
-    "By Little's law": "mean number of jobs in the system over the arrival rate: it must agree.",
-    "Load": "Offered load of the busier of executors and link. From 100 % on there is no mean.",
+    "Idle bound": "the longest chain of tasks on the fastest executors when idle; no mean can be lower.",
+    "By Little's law": "mean number of jobs in the system divided by the arrival rate; must agree with the "
+    "simulated mean.",
+    "Load": "offered load of the busier of executors and link. From 100 % on there is no mean.",
 }
 
 
-SURENESS = Table[Sureness](
+CONFIDENCE = Table[MeanConfidence](
     "",
     (
         Column("scheduler", lambda r: r.scheduler, decides=True),
@@ -187,13 +188,13 @@ SURENESS = Table[Sureness](
 )
 
 
-def _prediction(row: Sureness) -> float | str:
+def _prediction(row: MeanConfidence) -> float | str:
     if row.predicted_s is not None:
         return row.predicted_s
     return "no prediction" if row.prediction == "none" else "overloaded"
 
 
-def _error(row: Sureness) -> str:
+def _error(row: MeanConfidence) -> str:
     if row.error is None:
         return ""
     return f"{CHANGE.show(row.error)}{', within the interval' if row.explained else ''}"

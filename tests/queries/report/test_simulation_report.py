@@ -25,7 +25,7 @@ from nona.queries.report.figures import warmup_figure
 from nona.queries.report.live import LiveSeries
 from nona.queries.report.report import SimulatedRun, compared, simulation_report
 from nona.queries.report.series import warmup_series
-from nona.queries.report.uncertainty import all_differences, differences, sureness_rows
+from nona.queries.report.uncertainty import all_differences, confidence_rows, differences
 from nona.queries.results import QuickAnswer, ReplicationMeans, WarmupReport
 from nona.queries.simulation.collected import Busy, RunProgress
 from nona.queries.simulation.summary import FEWEST, MOST_LINKS
@@ -185,7 +185,7 @@ def every_document(run):
     effort = {"replications": 1, "jobs": 4, "engine": "x", "failed": {"y": "z"}}
     answer = QuickAnswer(predicted=run.predicted, report=run.report, **effort)
     story = filled(LinkLoadExample, points=(load,), limit=0.8, jobs=20)
-    return [run, answer, story, *sureness_rows(run.report, run.predicted, run.idle_s)]
+    return [run, answer, story, *confidence_rows(run.report, run.predicted, run.idle_s)]
 
 
 def test_results_survive_json_and_refuse_what_they_do_not_know(run):

@@ -110,14 +110,14 @@ def test_how_sure_beside_theory_without_formula_and_without_steady_state():
     effort = {"jobs": 100, "replications": 3}
     study = prepare(changed(schedulers=["local", "spread"], simulation=effort))
     outcome = simulation_outcome(study, simulate(study, engine="simpy"), "now")
-    rows = sure.sureness_rows(outcome.report, outcome.predicted, sure.idle_bound_s(study.system))
+    rows = sure.confidence_rows(outcome.report, outcome.predicted, sure.idle_bound_s(study.system))
     local, spread = rows
     assert (local.idle_s, local.jct_s.mean) == (pytest.approx(0.014), pytest.approx(0.022))
     assert local.over_idle == pytest.approx(22 / 14)
     assert abs(local.error) < 1e-3
     assert local.little_s == pytest.approx(0.022, rel=0.02)
     assert spread.jct_s.mean == pytest.approx(0.032)
-    table = sure.SURENESS.fill(rows).texts()
+    table = sure.CONFIDENCE.fill(rows).texts()
     assert (table[0]["predicted"], table[0]["idle bound"]) == ("22 ms", "14 ms")
     assert sure.provenance_lines(outcome.models) == [
         "slides_example on a100-40gb: 100 % given (taken as stated); given for any device, by definition."
@@ -125,10 +125,10 @@ def test_how_sure_beside_theory_without_formula_and_without_steady_state():
     facts = filled(ModelFacts, device="t4", provenance={"given": 1.0}, sigma={"given": 0.0})
     assert sure.provenance_lines({"m": facts}) == ["m on t4: 100 % given (taken as stated)."]
     found = report({"a": scheduler(0.01), "b": scheduler(None, "overloaded")})
-    rows = sure.sureness_rows(found, {"b": None}, 0.005)
+    rows = sure.confidence_rows(found, {"b": None}, 0.005)
     assert [r.prediction for r in rows] == ["none", "overloaded"]
     assert (rows[1].load, rows[1].bottleneck) == (1.25, "link")
-    assert sure.SURENESS.fill(rows).texts()[0]["predicted"] == "no prediction"
+    assert sure.CONFIDENCE.fill(rows).texts()[0]["predicted"] == "no prediction"
 
 
 @examples(60)

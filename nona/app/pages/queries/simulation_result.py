@@ -38,7 +38,7 @@ from nona.queries.report.figures import (
 from nona.queries.report.findings import REFERENCE, advice, unsettled_text
 from nona.queries.report.report import SimulatedRun, python_decisions
 from nona.queries.report.times_off import off_lines
-from nona.queries.results import Differences, Resources, Schedulers, SimulationReport, Sureness
+from nona.queries.results import Differences, MeanConfidence, Resources, Schedulers, SimulationReport
 
 _SENTENCES = {
     "compiled": "The compiled engine ran this.",
@@ -141,8 +141,8 @@ def _differences_panel(differences: Differences) -> None:
     )
 
 
-def _confidence_rows(data: SimulatedRun) -> list[Sureness]:
-    return uncertainty.sureness_rows(data.report, data.predicted, data.idle_s)
+def _confidence_rows(data: SimulatedRun) -> list[MeanConfidence]:
+    return uncertainty.confidence_rows(data.report, data.predicted, data.idle_s)
 
 
 def _sure_tab(state: AppState, data: SimulatedRun) -> None:
@@ -153,7 +153,7 @@ def _sure_tab(state: AppState, data: SimulatedRun) -> None:
         "forest",
         "For each scheduler the formula's prediction, the simulated mean with its interval, Little's law",
     )
-    table(uncertainty.SURENESS.fill(rows), "sureness", "Confidence in each mean", "how_sure")
+    table(uncertainty.CONFIDENCE.fill(rows), "confidence", "Confidence in each mean", "confidence")
     if data.off:
         off_text = off_lines(data.off)[0]
         st.markdown(f"**{plain(off_text[0].upper() + off_text[1:])}.**")
