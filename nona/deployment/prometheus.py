@@ -269,7 +269,7 @@ def _triton(pair: _Pair, model: str, ledger: Ledger) -> _Seen | None:
     if wait_s is not None:
         at = pair.place("nv_inference_queue_duration_us", model)
         ledger.read(f"{model}: mean wait in the queue", wait_s, at, "time")
-    load = FoundLoad(model, place, rate=rate, wait_s=wait_s, requests=int(done), batch=batch or 1.0)
+    load = FoundLoad(model, place, rate=rate, wait_s=wait_s, requests=max(1, int(done)), batch=batch or 1.0)
     parts = {
         p: pair.change(f"nv_inference_compute_{p}_duration_us", model) for p in ("input", "infer", "output")
     }

@@ -208,6 +208,11 @@ def test_a_queue_below_the_delay_of_its_batches_is_explained_by_nothing():
     assert "Poisson" in cv_of(import_files([*repository, *slower], GIVEN))[2]
 
 
+def test_counters_that_grew_by_less_than_a_request_are_read():
+    files = scraped([(0, 50, 40, 1.0, 0.01, 50), (60, 50.4, 40.4, 1.001, 0.02, 50.4)])
+    assert "CV of the gaps" in cv_of(import_files(files, GIVEN))[2]
+
+
 def test_a_person_who_knows_the_bursts_is_not_corrected():
     files = intervals(({1: 6000}, line(1.999, 0.001)), queue_s=0.008)
     found = import_files(files, GIVEN | {"look.cv": "2.5"})
