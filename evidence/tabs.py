@@ -384,14 +384,14 @@ def _validation_finding(summary: ValidationSummary) -> str:
     """Judge the formula by the published latencies, in a sentence.
 
     >>> _validation_finding(ValidationSummary("all", 32, 0.261, 1.18, 0.968, 0.35))
-    'Off by 26 % on average, too fast by 18 %; the order is right (rank correlation 0.97)'
+    'Off by 26.1 % on average, too fast by 18 %; the order is right (rank correlation 0.97)'
     """
     side = "too fast" if summary.bias > 1 else "too slow"
     order = (
         "is right" if summary.spearman > 0.9 else "is roughly right" if summary.spearman > 0.7 else "is not"
     )
     return (
-        f"Off by {share_text(summary.mape)} on average, {side} by {share_text(abs(summary.bias - 1))}; "
+        f"Off by {share_text(summary.mape, 1)} on average, {side} by {share_text(abs(summary.bias - 1))}; "
         f"the order {order} (rank correlation {summary.spearman:.2f})"
     )
 

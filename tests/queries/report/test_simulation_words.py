@@ -106,7 +106,7 @@ def test_no_model_can_be_done_before_its_longest_chain(name):
     assert 0 < bound <= float(rates @ total / rates.sum()) * (1 + 1e-9)
 
 
-def test_how_sure_beside_theory_without_formula_and_without_steady_state():
+def test_confidence_beside_theory_without_formula_and_without_steady_state():
     effort = {"jobs": 100, "replications": 3}
     study = prepare(changed(schedulers=["local", "spread"], simulation=effort))
     outcome = simulation_outcome(study, simulate(study, engine="simpy"), "now")

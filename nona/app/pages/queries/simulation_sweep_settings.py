@@ -179,7 +179,7 @@ def work_text(settings: Settings) -> str:
     jobs = max(rows, 1) * len(one.values) * len(one.schedulers) * one.replications * one.jobs
     shown = f"{format_number(jobs / 1e6)} million" if jobs >= 1e6 else f"{jobs:,}"
     if not rows:
-        return f"It simulates {shown} jobs, and more near edges; the first curves appear after a few seconds."
+        return f"A sweep simulates {shown} jobs, and more near edges. The first curves appear in seconds."
     return f"All pairs together are {shown} jobs, which may take minutes. Cancel keeps what is finished."
 
 
