@@ -126,7 +126,7 @@ def test_scrapes_of_several_servers_are_refused():
 
 def simulated(cv, service_ms, requests=4000, batching=None, replication=90):
     """Scrapes around so many requests of a pool whose gaps have this CV, as the product simulates it."""
-    node = {"id": "look", "compute_ms": service_ms, "batch_ms": {"1": service_ms, "2": service_ms + 1}}
+    node = {"id": "look", "compute_ms": service_ms, "batch_ms": {"1": service_ms, "4": service_ms + 3}}
     graph = {"directed": True, "graph": {"device": "any"}, "nodes": [node], "edges": []}
     stage = {"instances": [{"group": 0, "count": 1}], "batching": batching or "off"}
     data = {
@@ -164,6 +164,21 @@ def test_bursts_that_made_a_queue_are_found(cv):
     assert interval[0] <= cv <= interval[1], what
     assert interval[0] <= found <= interval[1]
     assert ("bursts" in what) == (cv > 1)
+
+
+def test_bursts_behind_a_queue_of_batches_are_found():
+    batching = {"max_batch": 4, "rule": "triton"}
+    runs_of, wait_s, seconds = simulated(3, 8.0, batching=batching)
+    assert max(runs_of) == 4
+    config = b"""name: "look" backend: "tensorrt" max_batch_size: 4
+    dynamic_batching { } instance_group [ { count: 1 kind: KIND_GPU } ]
+    """
+    repository = file_of("models/look/config.pbtxt", config), file_of("models/look/1/model.plan", b"")
+    scrapes = intervals((runs_of, line(7, 1)), queue_s=wait_s, seconds=round(seconds))
+    found = import_files([*repository, *scrapes], GIVEN | {"look.time": "1: 8 ms, 4: 11 ms"})
+    cv, interval, what = cv_of(found)
+    assert interval[0] <= 3 <= interval[1], what
+    assert interval[0] <= cv <= interval[1]
 
 
 def test_case_19_of_the_reference_a_queue_of_8_ms_at_2_ms_and_100_per_second():
