@@ -84,7 +84,6 @@ class RunMeasures:
     forced: float
     rechecks: float
     prewarms: float
-    standing: occupation.StandingMeasures | None = None
     containers: occupation.ContainerTime | None = None
     memory: occupation.MemoryUse | None = None
     evictions: float = 0.0
@@ -195,7 +194,6 @@ def measure(system: ServerlessSystem, records: ServerlessRecords) -> RunMeasures
         containers=waiting,
         memory=memory,
         evictions=ratio(memory.evictions, batches) if memory else 0.0,
-        standing=occupation.standing_measures(system, records),
     )
 
 
@@ -322,7 +320,7 @@ def summarise(
         transfers=_transfers(records),
         containers=_containers(runs),
         memory=_memory(runs),
-        standing=occupation.summarise_standing([r.standing for r in runs if r.standing is not None]),
+        standing=occupation.standing_outcome(system, records),
         runs={
             "slo_hit_rate": tuple(r.all.hit_rate for r in runs),
             "cost_per_call_usd": tuple(r.cost_per_call for r in runs),

@@ -120,47 +120,22 @@ def instance_cost(system: ServerlessSystem, records: ServerlessRecords) -> Insta
     return InstanceCost(cost=per_s * overlap_s(rows.from_s, rows.to_s, *window), busy=per_s * busy_s)
 
 
-@dataclass(frozen=True, slots=True)
-class StandingMeasures:
-    """Measures of the instances of a run, in its window.
-
-    ``instances``: how many stood on average; ``started``: how many were started; ``busy``: share of
-    their cost for the time in which they had a batch.
-    """
-
-    instances: float
-    started: int
-    busy: float
-
-
-def standing_measures(system: ServerlessSystem, records: ServerlessRecords) -> StandingMeasures | None:
-    """Measure the instances of a run; ``None`` where none stand."""
-    cost, of, sums = instance_cost(system, records), records.instances, records.sums
-    if cost is None or of is None:
-        return None
-    rows, length_s = leases(records), sums.end_s - sums.start_s
-    return StandingMeasures(
-        instances=_ratio(float(overlap_s(rows.from_s, rows.to_s, sums.start_s, sums.end_s).sum()), length_s),
-        started=int(((of.started_s >= sums.start_s) & (of.started_s <= sums.end_s)).sum()),
-        busy=_ratio(float(cost.busy.sum()), float(cost.cost.sum())),
-    )
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else math.nan
-
-
-def summarise_standing(runs: Sequence[StandingMeasures]) -> StandingOutcome | None:
-    """Return the means of the replications of a policy; ``None`` where no instances stand."""
-    if not runs:
-        return None
-    busy = mean_interval([r.busy for r in runs]).mean
-    return StandingOutcome(
-        instances=mean_interval([r.instances for r in runs]).mean,
-        starts=mean_interval([float(r.started) for r in runs]).mean,
-        busy_share=busy,
-        idle_share=1 - busy,
-    )
+def standing_outcome(
+    system: ServerlessSystem, replications: Sequence[ServerlessRecords]
+) -> StandingOutcome | None:
+    """Return what instances did in the windows of a policy's replications; ``None`` where none stand."""
+    stood, starts, shares = [], [], []
+    for records in replications:
+        cost, of, sums = instance_cost(system, records), records.instances, records.sums
+        if cost is None or of is None:
+            return None
+        rows, length_s, whole = leases(records), sums.end_s - sums.start_s, float(cost.cost.sum())
+        stood_s = float(overlap_s(rows.from_s, rows.to_s, sums.start_s, sums.end_s).sum())
+        stood.append(stood_s / length_s if length_s else math.nan)
+        starts.append(float(((of.started_s >= sums.start_s) & (of.started_s <= sums.end_s)).sum()))
+        shares.append(float(cost.busy.sum()) / whole if whole else math.nan)
+    instances, started, busy = (mean_interval(values).mean for values in (stood, starts, shares))
+    return StandingOutcome(instances=instances, starts=started, busy_share=busy, idle_share=1 - busy)
 
 
 @dataclass(frozen=True, slots=True)
