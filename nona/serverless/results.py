@@ -33,7 +33,7 @@ class Spread(Document):
     p99: Figure
 
 
-class Latency(Estimate, Spread):
+class Latency(Spread, Estimate):
     """Mean with its interval, and percentiles, of a latency in seconds."""
 
 
