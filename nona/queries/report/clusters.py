@@ -223,7 +223,7 @@ def _group_picture(cluster: Cluster, group: ServerGroup) -> GroupDrawing:
     device = find_device(group.gpu, cluster.devices)
     gpus = group.classes(device)
     several, each = len(set(group.layouts)) > 1, count_text(len(gpus[0]), "executor")
-    sharing = layout_words(group.mig) if several else f"{each} by MIG" if group.mig else "whole GPUs"
+    sharing = layout_words(group.mig) if several else f"{each} by MIG" if group.mig else "undivided GPUs"
     if group.mps:
         where = f" on each: {sharing}" if several else f" on each slice, {each}" if group.mig else ""
         sharing = f"{group.mps} MPS clients{where}"
