@@ -9,7 +9,7 @@ from typing import Any
 
 from nona.cluster.hardware.device import Device, devices
 from nona.deployment.facts import ASKED, Ledger, placeholder
-from nona.deployment.found import Found, FoundEngine, FoundLoad
+from nona.deployment.found import Found, FoundEngine, FoundLoad, FoundServers
 from nona.language.gpu import MemorySplit, WeightPrecision, memory_split, visible_bytes, vllm_defaults, widths
 from nona.language.models import LanguageModel, language_models, read_config
 from nona.language.system import BLOCK_TOKENS
@@ -123,7 +123,7 @@ def engine_parts(found: Found, others: bool, files: Mapping[str, bytes], ledger:
         ledger.not_used(f"{engines[0].model}: its engine on {', '.join(sorted(small))}",
                         f"no room for {rooms[0].needs}", engines[0].place)  # fmt: skip
     groups = () if shared else tuple(
-        _group(name, engine, own, room, gpus, ledger)
+        _group(name, engine, own, room, found.servers, ledger)
         for name, engine, own, room in zip(names, engines, settings, rooms, strict=True)
     )  # fmt: skip
     rows, labels = [], list[str]()
@@ -220,7 +220,7 @@ def _group(
     engine: FoundEngine,
     settings: Mapping[str, Any],
     room: _Room,
-    gpus: Sequence[str],
+    servers: Sequence[FoundServers],
     ledger: Ledger,
 ) -> dict[str, Any]:
     if (own := engine.servers) is not None:
@@ -232,6 +232,7 @@ def _group(
         }
         return placed | {"engine": dict(settings)}
     key = f"{name}.gpu"
+    gpus = tuple(dict.fromkeys(s.gpu for s in servers if s.gpu and s.has_whole))
     gpu: str | None = engine.gpu or None
     if gpu is None:
         hint = next((g for g in gpus if room.shape and room.holds(g)), None)
@@ -240,6 +241,10 @@ def _group(
     if count is None:
         count = int(float(ledger.assume(f"{name}: engines", 1, engine.place, "count", f"{name}.count")))
     tp = _tp(engine)
+    if servers:
+        ledger.assume(
+            f"{name}: its GPUs", f"{count * tp} beside those of the servers that were found", engine.place
+        )
     return {"count": count, "gpu": placeholder(gpu, key, "text"), "gpus": tp, "engine": dict(settings)}
 
 

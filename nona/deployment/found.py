@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from nona.cluster.hardware.mig import gpu_layouts
+
 
 @dataclass(frozen=True, slots=True)
 class FoundServers:
@@ -31,6 +33,11 @@ class FoundServers:
     mig: str = ""
     shared: int = 1
     mps: int = 0
+
+    @property
+    def has_whole(self) -> bool:
+        """True where a GPU of each server is neither divided nor shared by MPS."""
+        return not self.mps and None in gpu_layouts(self.mig or None, self.gpus)
 
 
 @dataclass(frozen=True, slots=True)

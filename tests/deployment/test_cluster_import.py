@@ -88,6 +88,18 @@ mig-configs:
     assert values(found.facts.not_used)["a1: mine of mig.yaml"] == "it makes other slices"
 
 
+@pytest.mark.parametrize(("whole", "sevenths", "likely"), [("1", "7", "a100-40gb"), ("0", "14", None)])
+def test_an_engine_may_have_the_whole_gpus_of_a_node_with_slices_and_is_said_to_stand_beside(
+    whole, sevenths, likely
+):
+    command = file_of("start.sh", b"vllm serve meta-llama/Llama-3.1-8B-Instruct")
+    node = _node(labels=SLICED, **MIXED | {"nvidia.com/gpu": whole, "nvidia.com/mig-1g.5gb": sevenths})
+    found = import_files([node, command])
+    question = next(fact for fact in found.facts.asked if fact.key == "llama-3.1-8b.gpu")
+    assert question.value == likely
+    assert values(found.facts.assumed)["llama-3.1-8b: its GPUs"].startswith("1 beside those")
+
+
 def test_a_shared_gpu_is_no_second_one():
     file = _node(
         labels={
