@@ -158,8 +158,8 @@ def _apply_size_aware(merging: Merging) -> None:
 SIZE_AWARE = ContractionRule(
     name=SIZE_AWARE_NAME,
     condition=(
-        "a → b is contracted when the direct rule allows it and its bytes are at least those into a, or at "
-        "least those out of b."
+        "a → b is contracted when the direct rule allows it and its bytes are at least those into a, or "
+        "those out of b."
     ),
     source="Own restriction of the direct rule, which keeps the cheapest cuts",
     apply=_apply_size_aware,

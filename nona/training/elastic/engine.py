@@ -240,7 +240,7 @@ class _Run:
         if last.arrival_s > MOST_TICKS * self.system.tick_s:
             raise SimulationError(
                 f"Elastic training: job {last.name!r} arrives after {last.arrival_s:g} s, but a run ends "
-                f"after {MOST_TICKS} ticks of {self.system.tick_s} s; let it come earlier or lengthen the "
+                f"after {MOST_TICKS} ticks of {self.system.tick_s} s; let it come earlier or lengthen "
                 "ticks."
             )
 
