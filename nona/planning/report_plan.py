@@ -215,12 +215,13 @@ def plan_finding(report: PlanReport, today: date | None = None) -> Finding:
     begin = "Buy" if report.complete else "So far the cheapest that keeps all targets:"
     what = f"{servers_text(best.servers)} under {best.scheduler_text}"
     used = tightest(report.targets, best.shares)
-    facts = ["" if used is None else used.text, _borne(report, answer, today), _survived(report)]
-    seen = "; ".join(fact for fact in facts if fact)
+    seen = "" if used is None else f": {used.text}"
     price = per_hour(answer.cost_per_hour, report.currency)
     cost = money(answer.cost_per_hour, report.currency), "Cost per hour", HOUR_HINT
-    beside = " ".join(filter(None, (_at_its_price(report, best), _cheaper(report))))
-    return Finding(f"{begin} {what} at {price}{seen and ': '}{seen}.", beside, *cost)
+    facts = filter(None, (_borne(report, answer, today), _survived(report)))
+    sentences = (*(f"{fact[0].upper()}{fact[1:]}." for fact in facts), _at_its_price(report, best))
+    beside = " ".join(filter(None, (*sentences, _cheaper(report))))
+    return Finding(f"{begin} {what} at {price}{seen}.", beside, *cost)
 
 
 def _at_its_price(report: PlanReport, best: PlanOption) -> str:

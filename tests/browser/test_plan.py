@@ -40,7 +40,7 @@ def test_a_plan_is_found_read_and_opened(page):
     ask(page)
     find(page)
     headline = page.get_by_role("heading", name="Buy ").inner_text()
-    assert "which growth passes in" in headline
+    page.get_by_text("which growth passes in").first.wait_for()
     for tab, word in (
         ("More traffic", "Shown up to"),
         ("Failures", "Work in progress on the lost servers"),

@@ -305,7 +305,7 @@ def test_what_must_survive_costs_as_many_servers_more_as_a_failure_takes():
         assert (servers.count, report.complete) == (least_mmc(450.0, 0.01, 0.03, 0.9) + spare, True)
         lost = {f.lost: f.verdict for f in report.failures}
         assert lost == {f"one server of {A}": "keeps", f"one rack of {A}": ("misses", "keeps")[spare - 1]}
-        assert f"; keeps its targets without one server of {A}" in plan_finding(report).text
+        assert f". Keeps its targets without one server of {A}" in plan_finding(report).text
         assert "2 × a100-40gb at $4.00 per hour, does not keep the targets under opp" in plan_text(report)
 
 
