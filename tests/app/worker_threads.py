@@ -9,6 +9,8 @@ import threading
 from itertools import count
 from typing import Any
 
+import numba.core.event  # noqa: F401  before any thread does: two that import it at once see half of it
+
 NUMBERS = count(-1, -1)  # no process has such a number
 
 
