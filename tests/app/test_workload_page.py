@@ -97,6 +97,16 @@ def test_the_load_of_stages_is_that_of_their_own_full_batches_without_the_hosts(
     assert host_text(*load.host) in said(at.caption)
 
 
+def test_users_are_never_more_than_servers_that_are_picked_at_random_can_take(open_page):
+    at = open_page("scenario")
+    state = state_of(at)
+    state.replace_list(("workload",), [{"model": "resnet18", "concurrency": 64}])
+    at.run()
+    assert offered(state).even == offered(state).best < 1
+    assert "Load if servers are picked at random" not in metrics(at)
+    assert "under local" not in " ".join(words(at))
+
+
 def test_an_slo_that_cannot_be_met_and_overload_are_told_plainly(open_page):
     at = open_page("scenario")
     state = state_of(at)

@@ -45,6 +45,11 @@ def standing(state: AppState, cluster: Cluster | None, load: OfferedLoad | None)
         ("–", "–") if load is None else (share_text(load.background + q, 1) for q in (load.best, load.even))
     )
     requests = load_tiles(state) if scenario.language else []
+    at_random = (
+        "Load if servers are picked at random",
+        blind,
+        "Load of the busiest GPU or slice if every one is picked equally often, as local and spread do.",
+    )
     queries = [
         (
             "Queries/s",
@@ -57,11 +62,7 @@ def standing(state: AppState, cluster: Cluster | None, load: OfferedLoad | None)
             "Background and queries on the busiest kind of GPU or slice, with the work divided as evenly as "
             "possible. From 100 % on, queues grow without bound.",
         ),
-        (
-            "Load if servers are picked at random",
-            blind,
-            "Load of the busiest GPU or slice if every one is picked equally often, as local and spread do.",
-        ),
+        *([at_random] if all(row.concurrency is None for row in scenario.workload) else []),
         ("Weights in memory", *_weights(state, cluster)),
     ]
     with st.container(key="standing"):

@@ -248,8 +248,10 @@ def offered(state: AppState) -> workloads.OfferedLoad | None:
         rates, seconds, {name: counts[name] for name in cluster.classes}, fits, background
     )
     staged = [stage.batching for row in scenario.workload for stage in row.stages.values()]
+    users = any(row.concurrency is not None for row in scenario.workload)
     load = replace(
         load,
+        even=load.best if users else load.even,  # on slower executors users send fewer queries
         batches=any(spec is not None and spec.max_batch > 1 for spec in batching + staged),
         host=_fullest_host(scenario, rates, costs),
     )
