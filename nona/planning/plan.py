@@ -195,7 +195,7 @@ def failures(planner: PlanSearch, option: Option) -> tuple[PlanFailure, ...]:
     question = planner.question
     rows = []
     for loss in (*losses(question, option, "server"), *losses(question, option, "rack")):
-        if not loss.rest.used:
+        if not loss.rest.used or not question.has_every_stage(loss.rest):
             rows.append(PlanFailure(lost=loss.text, servers=(), verdict="misses"))
             continue
         (evidence,) = judged(planner, [PlanCandidate(loss.rest, MILLE)])

@@ -9,8 +9,9 @@ import numpy as np
 
 from nona.cluster.hardware.device import find_device, user_devices
 from nona.core.errors import ScenarioError
+from nona.planning.deployed import on_servers, stage_problems
 from nona.planning.offers import Offer, Option, Target
-from nona.planning.results import PlanOption
+from nona.planning.results import PlanOption, PlanServers
 from nona.planning.servers import (
     alike,
     check_targets,
@@ -89,21 +90,18 @@ class PlanQuestion:
 
     def scenario_of(self, option: Option, load: int = MILLE) -> Scenario:
         """Return the scenario on an option, with ``load`` thousandths of its traffic."""
-        groups = tuple(
-            ServerGroupSpec(count=n, gpu=o.gpu, gpus=o.gpus, vcpus=o.vcpus, mig=o.mig, mps=o.mps)
-            for n, o in zip(option.counts, self.offers, strict=True)
-            if n
-        )
-        now = self.scenario.cluster
         planned = self.schedulers[option.scheduler]
-        changed = _batched(self.scenario, planned.batches).model_copy(
-            update={
-                "cluster": now.model_copy(update={"servers": groups + now.engine_groups}),
-                "schedulers": (planned.scheduler,),
-                "plan": None,
-            }
-        )
+        placed = on_servers(_batched(self.scenario, planned.batches), self.groups_of(option.counts))
+        changed = placed.model_copy(update={"schedulers": (planned.scheduler,), "plan": None})
         return changed if load == MILLE else number_named(changed, LOAD).with_value(changed, load / MILLE)
+
+    def groups_of(self, counts: Sequence[int]) -> tuple[ServerGroupSpec, ...]:
+        """Return so many servers of each offer as groups of a scenario."""
+        return tuple(server_group(n, o) for n, o in zip(counts, self.offers, strict=True) if n)
+
+    def has_every_stage(self, option: Option) -> bool:
+        """Return whether the option's servers have instances of every stage that has some."""
+        return not any(stage_problems(self.scenario, self.groups_of(option.counts)))
 
     def prepared_of(
         self, option: Option, load: int = MILLE, cache: PreparationCache | None = None
@@ -132,7 +130,7 @@ def question_of(scenario: Scenario, sources: Sources) -> PlanQuestion:
     profile = _profile(scenario, spec, sources)
     at_peak = scenario if profile is None else number_named(scenario, LOAD).with_value(scenario, profile.peak)
     offers, stay, growing = _on_offer(scenario, spec)
-    return PlanQuestion(
+    question = PlanQuestion(
         scenario=at_peak,
         sources=sources,
         spec=spec,
@@ -143,6 +141,11 @@ def question_of(scenario: Scenario, sources: Sources) -> PlanQuestion:
         growing=growing,
         profile=profile,
     )
+    for place in growing:
+        counts = [n or int(k == place) for k, n in enumerate(stay)]
+        if lines := list(stage_problems(scenario, question.groups_of(counts))):
+            raise ScenarioError(lines)
+    return question
 
 
 def _on_offer(
@@ -268,18 +271,23 @@ def opened(scenario: Scenario, option: PlanOption) -> Scenario:
     """
     group = scenario.plan.group if scenario.plan else None
     groups = tuple(
-        ServerGroupSpec(count=s.count, gpu=s.gpu, gpus=s.gpus, vcpus=s.vcpus, mig=s.mig, mps=s.mps)
-        for s in (option.servers if option.grown is None else (option.grown,))
+        server_group(s.count, s) for s in (option.servers if option.grown is None else (option.grown,))
     )
     if option.grown is not None and group is not None:
-        groups = (*scenario.cluster.servers[:group], *groups, *scenario.cluster.servers[group + 1 :])
-    else:
-        groups += scenario.cluster.engine_groups
-    cluster = scenario.cluster.model_copy(update={"servers": groups})
+        before = sum(g.engine is None for g in scenario.cluster.servers[:group])
+        tasks = scenario.cluster.task_groups
+        groups = (*tasks[:before], *groups, *tasks[before + 1 :])
     asked = scenario.plan.schedulers if scenario.plan else ()
     own = entry_named(asked, option.scheduler)
     batched = scenario if option.batch is None else scenario.with_batches(option.batch, option.delay_s)
-    return with_first(batched.model_copy(update={"cluster": cluster}), own)
+    return with_first(on_servers(batched, groups), own)
+
+
+def server_group(count: int, server: Offer | PlanServers) -> ServerGroupSpec:
+    """Return so many servers of a kind as a group of a scenario."""
+    return ServerGroupSpec(
+        count=count, gpu=server.gpu, gpus=server.gpus, vcpus=server.vcpus, mig=server.mig, mps=server.mps
+    )
 
 
 def entry_named(entries: Sequence[NamedSpec], name: str) -> NamedSpec:
