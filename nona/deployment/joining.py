@@ -81,6 +81,9 @@ def join(
     data: dict[str, Any] = {"version": 1, "name": _title(kept, engines.names), "cluster": cluster}
     if workload:
         data["workload"] = workload
+    if any({"instances", "cpu"} & set(stage) for row in workload for stage in row.get("stages", {}).values()):
+        data["schedulers"] = list(_SCHEDULERS)
+        ledger.assume("how servers share the queries: no file says", " or ".join(_SCHEDULERS), kept[0].place)
     if measured:
         table = unused_name("measured.csv", files)
         files[table], cost["measured"] = measured_csv(measured), table
@@ -91,6 +94,8 @@ def join(
     return Joined(data, files)
 
 
+_SCHEDULERS = ("least-loaded", "local", "spread", "jsq-d", "random")
+"""What may stand before servers with instances, which take tasks themselves; the first is assumed."""
 _LEAVING = {False: ("rate",), True: ("rate", "time")}
 """Questions to which ``none`` leaves a graph out; with its time, where its model is all there is to it."""
 

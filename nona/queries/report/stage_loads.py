@@ -12,8 +12,9 @@ from nona.queries.results import StageLoad
 from nona.queries.system import QueryClass, System
 
 ABOUT = (
-    "Load: the part of its GPUs, or of its processes, that a stage needs in full batches. Loads of stages on "
-    "the same GPUs add up; from 100 % on queues grow without end."
+    "Load: the part of its GPUs, or processes, that a stage needs in full batches, with queries spread "
+    "evenly. Loads of stages on the same GPUs add up; from 100 % on queues grow without end. A scheduler "
+    "that sends more to some servers fills these earlier."
 )
 
 
@@ -83,7 +84,9 @@ STAGES = Table[StageLoad](
 
 
 def _places(stage: StageLoad) -> str:
-    return f"{len(stage.gpus)} GPU{'s' * (len(stage.gpus) > 1)}" if stage.gpus else "the host"
+    if not stage.gpus:
+        return "the host"
+    return "1 GPU or slice" if len(stage.gpus) == 1 else f"{len(stage.gpus):,} GPUs or slices"
 
 
 def stage_rows(stages: Sequence[StageLoad]) -> FilledTable:
@@ -100,7 +103,7 @@ def stage_finding(stages: Sequence[StageLoad]) -> str:
     >>> stage_finding([read, find, scan])
     'Bottleneck: the GPUs of read and find, 50.0 % full in full batches; read takes 60.0 % of that.'
     >>> stage_finding([scan])
-    'Bottleneck: the processes of scan, 10.0 % full in full batches.'
+    'Bottleneck: the processes of scan, 10.0 % full.'
     """
     shared = {gpu: [s for s in stages if gpu in s.gpus] for gpu in {g for s in stages for g in s.gpus}}
     groups = [*shared.values(), *([s] for s in stages if not s.gpus)]
@@ -111,4 +114,5 @@ def stage_finding(stages: Sequence[StageLoad]) -> str:
     names = join_words([s.stage for s in sorted(fullest, key=lambda s: -s.load)])
     of = f"the GPUs of {names}" if most.gpus else f"the processes of {names}"
     share = f"; {most.stage} takes {percent_text(most.load / whole)} of that" if len(fullest) > 1 else ""
-    return f"Bottleneck: {of}, {percent_text(whole)} full in full batches{share}."
+    batches = " in full batches" if most.gpus else ""
+    return f"Bottleneck: {of}, {percent_text(whole)} full{batches}{share}."

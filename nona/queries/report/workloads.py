@@ -106,13 +106,13 @@ def host_text(stage: str, load: float) -> str:
     """Say how full the processes of a stage on the host are.
 
     >>> host_text("scan", 0.09)
-    'Host processes of scan: 9 % busy; 11.1 times the rate saturates them.'
+    'Host processes of scan: 9 % busy; at best 11.1 times the rate saturates them.'
     >>> host_text("scan", 1.25)
-    'Host processes of scan: load 125 %, overloaded; 0.8 times the rate saturates them.'
+    'Host processes of scan: load 125 %, overloaded; at best 0.8 times the rate saturates them.'
     """
     busy = f"{_percent(load)} busy" if load < 1 else f"load {_percent(load)}, overloaded"
-    tail = f"{format_number(1 / load)} times the rate saturates them" if load > 0 else "queries send nothing"
-    return f"Host processes of {stage}: {busy}; {tail}."
+    most = f"at best {format_number(1 / load)} times the rate saturates them" if load > 0 else ""
+    return f"Host processes of {stage}: {busy}; {most or 'queries send nothing'}."
 
 
 def load_text(
