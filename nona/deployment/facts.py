@@ -142,6 +142,7 @@ class Ledger:
     _asked: dict[str, Fact] = field(default_factory=dict)
     _keys: set[str] = field(default_factory=set)
     _given: set[str] = field(default_factory=set)
+    _left_out: set[str] = field(default_factory=set)
 
     def read(self, what: str, value: float | str, place: str, kind: Kind = "text") -> None:
         """Note what a file says."""
@@ -199,6 +200,7 @@ class Ledger:
         key = next((key for name in of if self.dropped(key := f"{model}.{name}")), "")
         if key and key not in self._given:
             self._given.add(key)
+            self._left_out.add(model)
             self.not_used(model, "left out, as was answered", f"{GIVEN} {key}")
         return bool(key)
 
@@ -218,7 +220,7 @@ class Ledger:
                 )
         return Facts(
             read=tuple(self._read),
-            assumed=tuple(self._assumed),
+            assumed=tuple(f for f in self._assumed if f.what.partition(": ")[0] not in self._left_out),
             not_used=tuple(self._not_used),
             asked=tuple(sorted(self._asked.values(), key=lambda f: not f.key.endswith(".rate"))),
         )

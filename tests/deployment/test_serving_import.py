@@ -125,6 +125,7 @@ def test_a_scraped_model_is_left_out(key, model):
     found = import_files(samples("scrapes"), {key: "none"})
     assert values(found.facts.not_used)[model] == "left out, as was answered"
     assert not [one for one in asked(found) if one.startswith(model)]
+    assert not [what for what in values(found.facts.assumed) if what.startswith(f"{model}: ")]
     names = [row["name"] for row in found.data["workload"]]
     assert names == [name for name in ("embed", "llama-3.2-3b") if name != model]
     assert all("engine" in group for group in found.data["cluster"]["servers"]) == (model == "embed")

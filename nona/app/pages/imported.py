@@ -80,15 +80,14 @@ def imported_page(state: AppState) -> None:
                 hint="Answers the questions whose fields name a likely value. Each answer can be changed.",
             )  # fmt: skip
     _questions(state, runs, facts)
-    with st.container(horizontal=True):
-        button(
-            "Make it the scenario", "imported-make", make_scenario, state, icon="dns", type="primary",
-            disabled=not runs.imported.whole,
-            hint="Once every question is answered. Undo brings your scenario back.",
-        )  # fmt: skip
-        button("Forget these files", "imported-forget", forget, state, icon="delete")
+    button(
+        "Make it the scenario", "imported-make", make_scenario, state, icon="dns", type="primary",
+        disabled=not runs.imported.whole,
+        hint="Once every question is answered. Undo brings your scenario back.",
+    )  # fmt: skip
     st.subheader("What the files say")
     _facts(facts)
+    button("Forget these files", "imported-forget", forget, state, icon="delete")
 
 
 def _facts(facts: Facts) -> None:
@@ -126,8 +125,9 @@ def _questions(state: AppState, runs: WhatRuns, facts: Facts) -> None:
             if question in runs.answers:
                 st.session_state[key] = runs.answers[question]
             label = fact.what if fact else facts.answered.get(question, question)
+            name_first = not label.partition(" ")[0].isalpha()
             st.text_input(
-                label_text(f"{label[:1].upper()}{label[1:]}"),
+                label_text(label if name_first else f"{label[:1].upper()}{label[1:]}"),
                 key=key,
                 placeholder=f"likely {fact.value}" if fact and fact.value else "",
                 on_change=_answered,

@@ -151,5 +151,8 @@ def make_scenario(state: AppState) -> None:
     except NonaError as error:
         state.choices.keep(replace(runs, problem=str(error)))
         return
-    state.notify(f"“{state.scenario.name}” is the scenario now. Undo brings yours back.")
+    state.notify(
+        f"“{state.scenario.name}” is the scenario now. Undo brings yours back. Where is its bottleneck, and "
+        "when does it break? Ask there:", "simulation", "Simulation",
+    )  # fmt: skip
     state.go_to = page_file("scenario")
