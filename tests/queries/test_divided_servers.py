@@ -11,6 +11,7 @@ from sizes import examples
 from nona.cli.main import main
 from nona.cluster.hardware import mig
 from nona.cluster.hardware.cluster import Cluster, ServerGroup
+from nona.cluster.hardware.mig import layout_words
 from nona.core.errors import HardwareError, ScenarioError
 from nona.planning.question import question_of
 from nona.planning.servers import cluster_price
@@ -142,7 +143,7 @@ def test_stages_stay_on_the_gpus_that_they_were_given(times_ms, order):
         assert again == layout.scenario
         assert all(group.layouts == whole.cluster.servers[0].layouts for group in again.cluster.servers)
         assert {kind for gpus in layout.gpus for kind in [gpus.kind]} <= {
-            BOARD if kind is None else f"{BOARD} in {kind}" for kind in kinds
+            BOARD if kind is None else f"{BOARD} in {layout_words(kind)}" for kind in kinds
         }
         assert sum(gpus.gpus for gpus in layout.gpus) in (0, 6)
         stages_on = [set(gpus.instances) for gpus in layout.gpus]

@@ -374,7 +374,8 @@ def share_notes(model: PlacementModel, x: Probabilities) -> tuple[str, ...]:
         if servers < parts:
             notes.append(
                 f"Class {name} is on {servers} server{'s' * (servers > 1)} only, and may get up to {parts} "
-                "parts of a query. The prediction neglects that parts on the same server run in sequence."
+                "parts of a query. The prediction neglects that parts on one server run in sequence, and "
+                "that messages between them cross no link."
             )
     return tuple(notes)
 

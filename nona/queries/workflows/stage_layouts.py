@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from nona.cluster.hardware.mig import layout_words
 from nona.core.document import UNKNOWN, Estimate
 from nona.core.errors import NonaError
 from nona.core.experiments import do_nothing
@@ -264,7 +265,7 @@ def _gpus_by_instances(scenario: Scenario, row: int) -> tuple[SharedGpus, ...]:
     for number, group in enumerate(scenario.cluster.servers):
         if group.engine is None:
             for gpu, layout in enumerate(group.layouts):
-                kind = f"{group.gpu} in {layout}" if layout else group.gpu
+                kind = f"{group.gpu} in {layout_words(layout)}" if layout else group.gpu
                 counts = ((name, spec.instances_on(number, gpu)) for name, spec in stages.items())
                 found[kind, tuple(pair for pair in counts if pair[1])] += group.count
     ordered = sorted(found.items(), key=lambda item: (-len(item[0][1]), item[0]))
