@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nona.core.units import parse_quantity
 from nona.deployment.bursts import Pool, short_text
 from nona.deployment.engines import engine_parts
 from nona.deployment.ensembles import batching_settings
@@ -24,6 +25,8 @@ from nona.scenario.values import listed_layouts
 
 NETWORK = 25e9 / 8
 USUAL_BATCH = 8
+
+UNLIKE = 0.05  # of a rate: more differs by more than chance does in a scrape
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ def join(
         pool = Pool(groups, row | stages, files[name], cost, alone) if _alone(graph) else None
         alone += pool is not None
         workload.append(row | _traffic(graph, found, pool, ledger) | _slo(graph, ledger) | stages)
+    _report_other_traffic(kept, workload, found.loads, ledger)
     engines = engine_parts(found, bool(kept), extra, ledger)
     groups = engines.groups_with(groups)
     workload += engines.rows
@@ -309,6 +313,31 @@ def _traffic(graph: StageGraph, found: Found, pool: Pool | None, ledger: Ledger)
     return traffic
 
 
+def _report_other_traffic(
+    graphs: Sequence[StageGraph],
+    rows: Sequence[Mapping[str, Any]],
+    loads: Sequence[FoundLoad],
+    ledger: Ledger,
+) -> None:
+    """Note where a model was seen to get other traffic than the rows that ask it send."""
+    for load in loads:
+        asking = [
+            str(row.get("rate", ASKED))
+            for graph, row in zip(graphs, rows, strict=True)
+            if any(s.service == load.service for s in graph.stages) and graph.name != load.service
+        ]
+        if not load.rate or not asking or any(rate.startswith(ASKED) for rate in asking):
+            continue
+        sent = sum(parse_quantity(rate, "rate") for rate in asking)
+        if abs(sent - load.rate) > UNLIKE * load.rate:
+            seen, given = text_of(load.rate, "rate"), text_of(sent, "rate")
+            ledger.not_used(
+                f"{load.service}: traffic as it was seen",
+                f"{seen}; the rows that ask it send {given}",
+                load.place,
+            )
+
+
 def _cv(graph: StageGraph, seen: FoundLoad | None, pool: Pool | None, ledger: Ledger) -> float:
     """Return the CV of the gaps between queries: what explains the queue that was seen, else Poisson's."""
     of = graph.rate_of or graph.name
@@ -374,6 +403,13 @@ def _stages(graph: StageGraph, servers: Sequence[FoundServers], ledger: Ledger) 
         spec: dict[str, Any] = {}
         if stage.on_cpu:
             spec["cpu"] = sum(pool.count for pool in stage.pools)
+            for s in servers:
+                if s.vcpus < spec["cpu"]:
+                    ledger.assume(
+                        f"{spec['cpu']} processes of {stage.name} on {s.vcpus} vCPUs of a server",
+                        "each as fast as on a CPU of its own",
+                        s.place,
+                    )
         elif stage.pools:
             spec["instances"] = [
                 {"group": i, **places} for i, s in enumerate(servers) for places in _places(stage, s.gpus)

@@ -166,3 +166,15 @@ def test_text_format_keeps_unknown_fields():
     assert [(name, f.text) for name, f in message.beyond({"a": {"b": None}})] == [
         ("a.c.d", "x"), ("e", "1"), ("e", "2"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rate", "note"), [("50/s", "40/s; the rows that ask it send 50/s"), ("40/s", None)])
+def test_other_traffic_than_was_seen_on_a_step_is_noted(rate, note):
+    found = import_files(samples(REPOSITORY, "scrapes"), NAMED | {"photos.rate": rate})
+    assert values(found.facts.not_used).get("embed: traffic as it was seen") == note
+
+
+@pytest.mark.parametrize(("vcpus", "few"), [("2", True), ("3", False)])
+def test_processes_of_the_host_on_fewer_cpus_are_an_assumption(vcpus, few):
+    found = import_files(samples(REPOSITORY), NAMED | {"servers.vcpus": vcpus})
+    assert any(what.startswith("3 processes of resize on ") for what in values(found.facts.assumed)) == few
