@@ -102,7 +102,7 @@ def test_a_full_or_unwritable_folder_is_one_line_and_the_files_of_a_session_are_
     held = Uploads()
     held.add("a.json", b"x" * 60)
     held.add("a.json", b"y" * 90)
-    with pytest.raises(GraphError, match="above the limit of 100"):
+    with pytest.raises(GraphError, match="more than 100"):
         held.add("b.json", b"x" * 20)
     assert held.names() == ("a.json",)
     assert limits.MOST_SESSION_BYTES < 2**29

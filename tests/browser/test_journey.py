@@ -80,7 +80,7 @@ def contraction_is_played(page, operators):
 def cluster_is_edited(page):
     tools.open_page(page, "Scenario")
     tools.choose(page, "Shared as", "MIG slices")
-    page.get_by_text("Stranded, as no instance fits there").wait_for()
+    page.get_by_text("Stranded, as no slice fits there").wait_for()
     tools.fill_text(page, "Capacity", "5 apples")
     page.get_by_text("is not a bandwidth").wait_for()
     tools.fill_text(page, "Capacity", "50 Gbit/s")

@@ -194,7 +194,7 @@ FULL = system(query([0.5], [], 16.0))  # a utilisation of exactly 1 is not stabl
         (system(slides(1.0), compute=BackgroundStream(100.0, 0.011, 1.0)), "lower the background load"),
         (
             system(slides(1.0), network=BackgroundStream(100.0, 12.0, 1.0)),
-            r"traffic .* is 1\.2 of the capacity",
+            r"traffic .* is 1\.2 times the capacity",
         ),
         (system(query([0.001], [], 3000.0, (1.0, 1.0)), servers=2, classes=2), r"1\.5 .* 4 servers"),
     ],

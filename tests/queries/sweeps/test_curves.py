@@ -167,7 +167,7 @@ def test_where_there_is_no_placement_nona_has_no_steady_state_and_the_others_go_
     found = swept(scenario(150.0, 2), "load", (1.0, 2.0), "nona", "local")
     point = points(found, "nona")[2.0]
     assert (point.state, point.slo_hit_rate, point.means_s) == ("overloaded", UNKNOWN, ())
-    assert "must be less" in point.state_reason
+    assert "must be below 1" in point.state_reason
     assert points(found, "nona")[1.0].state != "overloaded"
     assert found.schedulers["nona"].formula[-1] == FormulaPoint(value=2.0, jct_s=None)
     ((stable, overloaded),) = edges(found, "nona")
