@@ -47,8 +47,11 @@ def wait_idle(page, timeout=SOON_MS):
     page.wait_for_function(IDLE, arg=[REST_MS, UNANSWERED_MS], timeout=timeout)
 
 
-def open_page(page, name):
-    """Go to a page by its link in the side bar, opened first where it is folded away; wait for its title."""
+def open_page(page, name, idle=True):
+    """Go to a page by its link in the side bar, opened first where it is folded away; wait for its title.
+
+    Without ``idle`` it goes on at once: a page that shows a run live may never rest.
+    """
     link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True)
     unfold = page.get_by_test_id("stExpandSidebarButton")
     unfold.evaluate_all("buttons => buttons.forEach(b => b.click())")  # at once: it may be gone by itself
@@ -56,7 +59,8 @@ def open_page(page, name):
     page.get_by_role("heading", name=name, exact=True, level=1).wait_for()
     if page.viewport_size["width"] < 768:
         page.get_by_test_id("stExpandSidebarButton").wait_for()  # it folds away by itself
-    wait_idle(page)
+    if idle:
+        wait_idle(page)
 
 
 def wait_titled(page, name):

@@ -108,7 +108,7 @@ def simulation_is_run(page):
     assert page.get_by_label("Jobs measured per run", exact=True).input_value() == "3000000"
     tools.open_page(page, "Scenario")
     page.get_by_text("Simulation of “").wait_for()
-    tools.open_page(page, "Simulation")
+    tools.open_page(page, "Simulation", idle=False)
     page.get_by_role("button", name="Cancel simulation").click()
     page.get_by_text("The simulation was cancelled").wait_for()
     tools.fill_number(page, "Jobs measured per run", "400")
