@@ -125,12 +125,8 @@ def servers_now(scenario: Scenario, groups: Sequence[ServerGroupSpec]) -> dict[O
 
 def cluster_price(scenario: Scenario) -> float:
     """Price per hour of the scenario's servers: Σ count · price of a server."""
-    return group_price(scenario, scenario.cluster.servers)
-
-
-def group_price(scenario: Scenario, groups: Sequence[ServerGroupSpec]) -> float:
-    """Price per hour of these groups of the scenario's servers."""
-    return sum(count * server.price for server, count in servers_now(scenario, groups).items())
+    counts = servers_now(scenario, scenario.cluster.servers)
+    return sum(count * server.price for server, count in counts.items())
 
 
 def cluster_cost(scenario: Scenario) -> str:
