@@ -58,7 +58,16 @@ def on_servers(scenario: Scenario, groups: Sequence[ServerGroupSpec]) -> Scenari
 
 
 def stage_problems(scenario: Scenario, groups: Sequence[ServerGroupSpec]) -> Iterator[str]:
-    """Yield a line for each stage whose instances do not say where they are on these servers."""
+    """Yield a line for each stage whose instances do not say where they are on these servers.
+
+    And one for each kind of server of which the cluster has groups that run unlike numbers of tasks at once.
+    """
+    for group in groups:
+        if len({scenario.cluster.servers[number].instances for number in _like(scenario, group)}) > 1:
+            yield (
+                f"plan: groups of {group.gpu} have unlike concurrent tasks; give all of that kind the same "
+                "on page Scenario."
+            )
     for label, row in zip(scenario.labels, scenario.workload, strict=True):
         for name, stage in row.stages.items():
             if stage.instances and not _instances(scenario, stage, groups):

@@ -102,6 +102,14 @@ def test_servers_of_which_nothing_says_what_runs_there_are_refused_in_one_line()
     assert "servers of t4 have unlike instances of stage" in line
 
 
+def test_groups_of_a_kind_that_run_unlike_numbers_of_tasks_are_refused_and_not_merged():
+    uniform = {name: {"instances": [{"group": 0}, {"group": 1}]} for name in ("detect", "read")}
+    unlike = deployed((T4S, {**T4S, "instances": {"most": 3}}), uniform, ())
+    with pytest.raises(ScenarioError, match=r"^plan: groups of t4 have unlike concurrent tasks; give"):
+        holds(unlike)
+    assert not list(stage_problems(deployed((T4S, T4S), uniform, ()), [ServerGroupSpec(gpu="t4")]))
+
+
 def test_a_cluster_without_the_only_server_of_a_stage_misses():
     apart = {"detect": {"instances": [{"group": 0}]}, "read": {"instances": [{"group": 1}]}}
     scenario = deployed(({**T4S, "count": 1}, {**HALVES, "mig": None, "count": 2}), apart, (), group=0)
